@@ -30,6 +30,9 @@
 //!   window in about 130 by probing.
 //! - **A fall of the rate in HOLD** by more than 15 % means that the load has changed, or that a collapse has begun slowly.
 //!   The regulator searches again, downwards first.
+//! - **A rate below half of the highest one of late** is a collapse. The limit is divided by four, and grows again from
+//!   there, but not to the limit at which it happened: that has become a ceiling, which rises slowly. A collapse lasts
+//!   longer than its cause, so neither waiting for many commits nor small steps would do.
 //! - **Where the limit does not bind**, because there are permits to spare, the rate says nothing of the limit. Such
 //!   windows decide nothing. So a load below the capacity does not drive the limit down.
 
@@ -52,6 +55,13 @@ const SEARCH_GAIN: f64 = 1.02;
 const PROBE_GAIN: f64 = 1.01;
 /// Fall of the rate in HOLD with which the search begins again, as a factor.
 const FALL: f64 = 0.85;
+/// Share of the rate that a limit should give, below which the system has collapsed.
+const COLLAPSE: f64 = 0.5;
+/// Commits of a window as a multiple of the limit, unless a rate rises so much that a part of a window is enough. A collapse
+/// takes many latencies to show.
+const LATENCIES: u64 = 16;
+/// Part by which the highest rate is forgotten in each window.
+const FORGOTTEN: f64 = 0.01;
 
 /// What was seen since the last sample.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,6 +101,10 @@ pub struct Regulator {
     first: usize,
     /// The best limit so far and its rate, in commits a tick.
     best: (usize, f64),
+    /// The limit with the highest rate of late, and that rate.
+    peak: (usize, f64),
+    /// Limit that is not exceeded, because the system collapsed above it. It rises slowly.
+    ceiling: usize,
     phase: Phase,
     /// Number of windows between two probes.
     patience: u32,
@@ -133,6 +147,8 @@ impl Regulator {
             limit,
             first: limit,
             best: (limit, 0.0),
+            peak: (limit, 0.0),
+            ceiling: most,
             phase: Phase::Grow,
             patience: 1,
             upwards: true,
@@ -179,7 +195,12 @@ impl Regulator {
         }
         self.window = Window::default();
         let before = self.limit;
+        self.peak.1 *= 1.0 - FORGOTTEN;
+        if rate > self.peak.1 {
+            self.peak = (before, rate);
+        }
         match bound * 2 >= samples {
+            true if self.has_collapsed(rate) => self.collapsed(),
             true => self.measured(rate),
             false => self.unbound(),
         }
@@ -188,23 +209,48 @@ impl Regulator {
 
     /// Returns the number of commits of a window. The rarer the probes, the more precise they are.
     fn enough(&self) -> u64 {
-        match self.phase {
+        if self.window_commits < WINDOW {
+            return self.window_commits;
+        }
+        let commits = match self.phase {
             Phase::Grow | Phase::Shrink | Phase::Refine { .. } => self.window_commits,
             Phase::Hold { .. } | Phase::Probe { .. } | Phase::Back { .. } => {
                 let windows = HELD_WINDOW * u64::from(self.patience);
                 self.window_commits * windows.min(MOST_HELD_WINDOW)
             }
-        }
+        };
+        commits.max(LATENCIES * self.limit as u64)
     }
 
-    /// Returns true if `ticks` are much more than `commits` commits take at the best rate.
+    /// Returns true if `ticks` are much more than `commits` commits take at the highest rate.
     fn takes_too_long(&self, ticks: u64, commits: u64) -> bool {
-        self.best.1 * ticks as f64 > 4.0 * commits as f64
+        self.peak.1 * ticks as f64 > 4.0 * commits as f64
+    }
+
+    /// Returns true if a rate is less than half of what it should be, given the highest one. A lower limit must give its part at
+    /// least, because fewer transactions disturb each other less.
+    fn has_collapsed(&self, rate: f64) -> bool {
+        let (limit, peak) = self.peak;
+        let part = (self.limit as f64 / limit as f64).min(1.0);
+        self.limit > self.least && rate < peak * part * COLLAPSE
+    }
+
+    /// Begins the search anew, far below a limit at which the system has collapsed.
+    fn collapsed(&mut self) {
+        let ceiling = scaled(self.limit, 0.8).clamp(self.least, self.most);
+        if self.best.1 > 0.0 {
+            self.ceiling = ceiling.min(self.ceiling);
+        }
+        let limit = (self.limit / 4).max(self.least);
+        (self.patience, self.failed) = (1, 0);
+        (self.first, self.best) = (limit, (limit, 0.0));
+        self.phase = Phase::Grow;
+        self.set(limit);
     }
 
     /// Sets the limit, and leaves out the commits of those that were admitted before.
     fn set(&mut self, limit: usize) {
-        let limit = limit.clamp(self.least, self.most);
+        let limit = limit.clamp(self.least, self.ceiling.max(self.least));
         self.settle(self.limit.max(limit));
         self.limit = limit;
     }
@@ -242,7 +288,7 @@ impl Regulator {
         let (limit, best) = self.best;
         if rate > best * SEARCH_GAIN || self.limit == limit {
             self.best = (self.limit, rate);
-            match self.limit == self.most {
+            match self.limit >= self.ceiling {
                 true => self.hold(),
                 false => self.set(self.limit * 2),
             }
@@ -268,6 +314,9 @@ impl Regulator {
     fn refine(&mut self) {
         self.phase = Phase::Refine { above: true };
         self.set(scaled(self.best.0, std::f64::consts::SQRT_2));
+        if self.limit == self.best.0 {
+            self.refined(0.0, true);
+        }
     }
 
     fn refined(&mut self, rate: f64, above: bool) {
@@ -303,7 +352,8 @@ impl Regulator {
             return;
         }
         if rate * FALL > self.best.1 {
-            self.patience = 1;
+            // The load has changed.
+            (self.patience, self.ceiling) = (1, self.most);
         }
         // The rate at the best limit is followed slowly.
         self.best.1 += (rate - self.best.1) / 4.0;
@@ -313,8 +363,9 @@ impl Regulator {
         }
         let at = self.best.0;
         // At an end of the range there is one direction.
-        self.upwards = (self.upwards || at == self.least) && at < self.most;
-        let probe = scaled(at, if self.upwards { 1.25 } else { 0.8 }).clamp(self.least, self.most);
+        self.upwards = (self.upwards || at == self.least) && at < self.ceiling;
+        let probe = scaled(at, if self.upwards { 1.25 } else { 0.8 });
+        let probe = probe.clamp(self.least, self.ceiling.max(self.least));
         if probe == at {
             return self.hold();
         }
@@ -330,7 +381,11 @@ impl Regulator {
             self.failed += 1;
             self.upwards = !self.upwards;
             // At an end of the range there is one direction.
-            let both = self.least < self.best.0 && self.best.0 < self.most;
+            let both = self.least < self.best.0 && self.best.0 < self.ceiling;
+            // A ceiling is tried again after a while.
+            if self.patience == MOST_PATIENCE && self.ceiling < self.most {
+                self.ceiling = scaled(self.ceiling, 1.25).min(self.most);
+            }
             if !both || self.failed.is_multiple_of(2) {
                 self.patience = (self.patience * 2).min(MOST_PATIENCE);
             }

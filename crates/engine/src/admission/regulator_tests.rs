@@ -12,11 +12,20 @@ struct System {
     rest: f64,
     /// Most commits a tick that arrive, for an open loop.
     offered: f64,
+    /// Number of transactions above which a collapse builds up slowly, and the part of the throughput that is lost by now.
+    slow_collapse: (f64, f64),
 }
 
 impl System {
     fn of(rate: fn(f64) -> f64) -> System {
-        System { rate, running: 0.0, random: 7, rest: 0.0, offered: f64::INFINITY }
+        System {
+            rate,
+            running: 0.0,
+            random: 7,
+            rest: 0.0,
+            offered: f64::INFINITY,
+            slow_collapse: (f64::INFINITY, 0.0),
+        }
     }
 
     /// Returns a number that is evenly distributed between -1 and 1.
@@ -29,7 +38,10 @@ impl System {
 
     fn sample(&mut self, limit: usize, ticks: u64) -> Sample {
         self.running += (limit as f64 - self.running) / 2.0;
-        let able = (self.rate)(self.running);
+        let (above, lost) = &mut self.slow_collapse;
+        let growth = if self.running > *above { 0.01 * (self.running / *above) } else { -0.005 };
+        *lost = (*lost + growth).clamp(0.0, 0.99);
+        let able = (self.rate)(self.running) * (1.0 - *lost);
         let expected = able.min(self.offered) * ticks as f64 + self.rest;
         let noisy = (expected + self.noise() * (3.0 * expected).sqrt()).max(0.0);
         self.rest = noisy.fract();
@@ -80,6 +92,18 @@ fn a_system_without_contention_loses_less_than_one_percent() {
             System::of(|running| 1e-3 * running).regulated(&mut regulator, 2_000_000);
         assert!(share > 0.99, "{share} of the peak with {sessions} sessions, limit {limit}");
     }
+}
+
+/// The rate at a limit that is too high is good for a while, and then hardly anything commits.
+#[test]
+fn a_collapse_that_takes_its_time_is_left_again() {
+    let collapse = (300.0, 0.0);
+    let mut system =
+        System { slow_collapse: collapse, ..System::of(|running| 1e-4 * running.powf(0.9)) };
+    let mut regulator = regulator(1024);
+    let (_, limit) = system.regulated(&mut regulator, 8_000_000);
+    let share = (system.rate)(limit as f64) * (1.0 - system.slow_collapse.1) / (system.rate)(300.0);
+    assert!(share > 0.6, "{share} of the peak, limit {limit}");
 }
 
 #[test]
