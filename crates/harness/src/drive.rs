@@ -149,10 +149,7 @@ pub fn drive<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
             plan.meter.given_up(intended, core.now(), true);
             break;
         }
-        plan.watcher.admitted();
-        let outcome = transact(core, session, client, drawn, &mut plan, &mut report);
-        plan.watcher.leaves();
-        release(core, permit, &outcome);
+        let outcome = permitted(core, session, client, drawn, &mut plan, &mut report, permit);
         if let Some(Waiting { client: other, .. }) = &mut resumed {
             std::mem::swap(client, other);
         }
@@ -323,9 +320,20 @@ fn run_caught<S: Session + ?Sized, L: Client>(
     }
 }
 
-/// Releases the permit of a transaction, unless a planted bug keeps it.
+/// Attempts the drawn procedure with a permit, and releases it, unless a planted bug keeps it. A panic releases it too.
 #[inline(always)]
-fn release<M: Machine>(core: &M::Core, permit: Permit<'_, M>, outcome: &Outcome) {
+fn permitted<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
+    core: &M::Core,
+    session: &mut S,
+    client: &mut L,
+    drawn: Drawn<'_>,
+    plan: &mut Loop<'_, M, W>,
+    report: &mut WorkerReport,
+    permit: Permit<'_, M>,
+) -> Outcome {
+    plan.watcher.admitted();
+    let outcome = transact(core, session, client, drawn, plan, report);
+    plan.watcher.leaves();
     let keeps = match outcome {
         Outcome::Committed(_) => false,
         Outcome::GivenUp(_) => core.is_planted(faults::PERMIT_LOST),
@@ -335,6 +343,7 @@ fn release<M: Machine>(core: &M::Core, permit: Permit<'_, M>, outcome: &Outcome)
         true => std::mem::forget(permit),
         false => drop(permit),
     }
+    outcome
 }
 
 /// Attempts the drawn procedure until it commits, will not be retried, or is put aside.

@@ -304,12 +304,7 @@ impl Judgement<'_> {
             Ok(Err(error)) => return Err(Violation::Stuck(error)),
             Ok(Ok(())) => {}
         }
-        if let Some(limit) = permits.map(Permits::largest_limit) {
-            let admitted = admitted.into_inner().most;
-            if admitted > limit {
-                return Err(Violation::Overadmitted { admitted, limit });
-            }
-        }
+        admitted.into_inner().within(permits.map(Permits::largest_limit))?;
         let mut outcomes = outcomes.into_inner();
         outcomes.sort_by_key(|outcome| outcome.worker);
         Ok(outcomes)

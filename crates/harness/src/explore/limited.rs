@@ -1,5 +1,6 @@
 //! The limit on the number of transactions that run at the same time ([`engine::admission`]), as a schedule draws it.
 
+use super::Violation;
 use crate::{back_off::BackOff, drive::next_random};
 use engine::admission::{AdmissionPolicy, Limits};
 use machine::{Explored, ExploredCore, Machine, OutOfMemory, Service, cold::Mutex};
@@ -8,7 +9,7 @@ use machine::{Explored, ExploredCore, Machine, OutOfMemory, Service, cold::Mutex
 #[derive(Default)]
 pub(super) struct Admitted {
     now: usize,
-    pub most: usize,
+    most: usize,
 }
 
 impl Admitted {
@@ -19,6 +20,16 @@ impl Admitted {
 
     pub fn leave(&mut self) {
         self.now -= 1;
+    }
+
+    /// Fails if more transactions have held permits at the same time than the largest limit, if there is one.
+    pub fn within(self, limit: Option<usize>) -> Result<(), Violation> {
+        match limit {
+            Some(limit) if self.most > limit => {
+                Err(Violation::Overadmitted { admitted: self.most, limit })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
