@@ -78,6 +78,9 @@ pub struct Exploration {
     pub procedures: u64,
     /// Limit on the number of transactions that run at the same time. None if the schedule decides.
     pub admission: Option<AdmissionPolicy>,
+    /// Set if workers put transactions aside in half of the schedules with a limit that they draw. Not for workloads whose
+    /// clients draw by what the last procedure has seen, because that one may not have committed.
+    pub puts_aside: bool,
     /// Number of steps after which a schedule counts as a livelock.
     pub step_limit: u64,
     /// Set if schedules are judged by strict serializability, regardless of the protocol's promise.
@@ -106,6 +109,7 @@ impl Default for Exploration {
             table_owners: None,
             procedures: 4,
             admission: None,
+            puts_aside: false,
             step_limit: 2_000_000,
             demand_strict: false,
             epoch_order: true,
@@ -129,6 +133,7 @@ impl Exploration {
         exploration.procedures = exploration.procedures.max(planted.least.1);
         exploration.protocol_options = (planted.options)(exploration.protocol_options);
         exploration.demand_strict |= planted.strict;
+        exploration.puts_aside |= name == faults::PERMIT_KEPT_OVER_ABORT.0;
         Ok((exploration, Some(planted.fault())))
     }
 }

@@ -251,7 +251,7 @@ impl Judgement<'_> {
         let (stop, timeline) = (Word::new(0), Timeline::default());
         let (outcomes, admitted) = (Mutex::new(Vec::new()), Mutex::new(Admitted::default()));
         let workers = self.exploration.workers;
-        let limiting = Limiting::drawn(self.seed, workers, self.exploration.admission);
+        let limiting = Limiting::drawn(self.seed, self.exploration);
         // In the schedules in which memory runs out, there can be none for permits.
         let limits = limiting.limits(machine).ok().flatten();
         let permits = limits.as_ref().map(Limits::permits);

@@ -1,6 +1,6 @@
 //! The limit on the number of transactions that run at the same time ([`engine::admission`]), as a schedule draws it.
 
-use super::Violation;
+use super::{Exploration, Violation};
 use crate::{back_off::BackOff, drive::next_random};
 use engine::admission::{AdmissionPolicy, Limits};
 use machine::{Explored, ExploredCore, Machine, OutOfMemory, Service, cold::Mutex};
@@ -46,8 +46,9 @@ pub(super) struct Limiting {
 
 impl Limiting {
     /// Draws the limit of the schedule of `seed`, unless `asked` decides. Of each 256 schedules the second half has a limit.
-    /// In half of those workers put transactions aside.
-    pub fn drawn(seed: u64, workers: usize, asked: Option<AdmissionPolicy>) -> Limiting {
+    /// In half of those workers put transactions aside, if the exploration allows it.
+    pub fn drawn(seed: u64, exploration: &Exploration) -> Limiting {
+        let Exploration { workers, admission: asked, puts_aside, .. } = *exploration;
         let limited = asked.is_none() && !(seed / 128).is_multiple_of(2);
         let bits = next_random(&mut seed.clone());
         let limit = 1 + (bits >> 32) as usize % workers.max(1);
@@ -57,7 +58,7 @@ impl Limiting {
             2 => (AdmissionPolicy::Fixed(limit), true),
             _ => (AdmissionPolicy::ADAPTIVE, false),
         };
-        let back_off = match limited && bits & 4 == 0 {
+        let back_off = match puts_aside && limited && bits & 4 == 0 {
             true => BackOff::Aside { most: 2, bound_ns: 500 },
             false => BackOff::Wait { first_ns: 50, cap_ns: 2000 },
         };
