@@ -8,7 +8,7 @@
 //! leaves out as many commits as transactions can be in flight, twice, so that a window belongs to one limit.
 //!
 //! ```text
-//!              rate rises by 2 %: twice the limit
+//!              rate rises: twice the limit, or the root of two times if it rises by less than half
 //!              +--------+
 //!              v        |     no gain at the first step: half the limit, while the rate rises
 //!  start --> GROW ------+-----------------------------------> SHRINK
@@ -45,10 +45,12 @@ const MINIATURE_WINDOW: u64 = 3;
 /// Commits of a window while the limit is held, as a multiple of those of the search: at first, and at most.
 const HELD_WINDOW: u64 = 1;
 const MOST_HELD_WINDOW: u64 = 16;
-/// Commits after which a rate that has risen by [`QUICK_GAIN`] ends the window, as a share of the window: 1 / 5.
+/// Commits after which a rate that has risen by [`QUICK_GAIN`] can end the window, as a share of the window: 1 / 5.
 const QUICK_PART: u64 = 5;
-/// Gain in rate with twice the limit that needs no whole window to be certain, as a factor.
+/// Gain in rate that needs no whole window to be certain, as a factor.
 const QUICK_GAIN: f64 = 1.4;
+/// Gain in rate with which the limit is doubled once more, as a factor. With a smaller gain it grows by the root of two.
+const STEEP_GAIN: f64 = 1.5;
 /// Gain in rate by which a step of the search counts, as a factor.
 const SEARCH_GAIN: f64 = 1.02;
 /// Gain in rate by which a probe counts, as a factor.
@@ -57,9 +59,10 @@ const PROBE_GAIN: f64 = 1.01;
 const FALL: f64 = 0.85;
 /// Share of the rate that a limit should give, below which the system has collapsed.
 const COLLAPSE: f64 = 0.5;
-/// Commits of a window as a multiple of the limit, unless a rate rises so much that a part of a window is enough. A collapse
-/// takes many latencies to show.
-const LATENCIES: u64 = 16;
+/// Least number of commits of a window as a multiple of the limit: while a rate rises steeply, and otherwise. A collapse takes
+/// many latencies to show.
+const QUICK_LATENCIES: u64 = 16;
+const LATENCIES: u64 = 32;
 /// Part by which the highest rate is forgotten in each window.
 const FORGOTTEN: f64 = 0.01;
 
@@ -188,7 +191,8 @@ impl Regulator {
         let enough = self.enough();
         let rate = commits as f64 / ticks.max(1) as f64;
         let quick = self.phase == Phase::Grow
-            && commits * QUICK_PART >= enough
+            && commits * QUICK_PART >= self.window_commits
+            && commits >= QUICK_LATENCIES * self.limit as u64
             && rate > self.best.1 * QUICK_GAIN;
         if commits < enough && !quick && !self.takes_too_long(ticks, enough) {
             return None;
@@ -287,10 +291,13 @@ impl Regulator {
     fn grown(&mut self, rate: f64) {
         let (limit, best) = self.best;
         if rate > best * SEARCH_GAIN || self.limit == limit {
+            let steep = rate > best * STEEP_GAIN;
+            let next =
+                if steep { self.limit * 2 } else { scaled(self.limit, std::f64::consts::SQRT_2) };
             self.best = (self.limit, rate);
             match self.limit >= self.ceiling {
                 true => self.hold(),
-                false => self.set(self.limit * 2),
+                false => self.set(next),
             }
         } else if limit == self.first && limit > self.least {
             // The first step has not paid.
