@@ -32,8 +32,8 @@ a lower bound is known. Records without a limit on many cores are short and flat
 they last.
 
 On `graphite` a number of cores is a chip with as many tiles. On the large chip the ways are longer, and a transaction takes about 15 %
-longer, alone too. So a peak of few cores cannot be reached on 1024 tiles with the same number of transactions. `chip1024` tables give
-the peak on the 1024 tiles themselves.
+longer, alone too. So a peak of few cores cannot be reached on 1024 tiles with the same number of transactions. The table of `chip1024` has
+the peak on the 1024 tiles themselves, for as many cores as it says.
 
 ";
 
@@ -43,7 +43,11 @@ pub fn page(results: &Results) -> Result<String, String> {
     for (file, title, command) in WORK {
         let runs = results.records(&format!("admission/{file}.json"))?;
         text += &format!("## {title}\n\n{}", shares(&runs));
-        let commit: String = runs.records[0].commit.chars().take(7).collect();
+        let mut commits: Vec<String> =
+            runs.records.iter().map(|r| r.commit.chars().take(7).collect()).collect();
+        commits.sort();
+        commits.dedup();
+        let commit = commits.join(", ");
         text += &format!(
             "[`admission/{file}.json`](../admission/{file}.json), by `kilocore run {command}` with `--admission off` and \
              `adaptive`, commit {commit}.\n\n"
