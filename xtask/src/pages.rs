@@ -24,6 +24,7 @@ Ten findings, each with its numbers, a chart, the raw records and the command. B
 
 - all numbers in tables: [native](tables/native.md), [simulated](tables/simulated.md), [checks and costs](tables/checks.md);
 - [Kilocore beside redb, fjall and surrealmx](tables/comparisons.md), all in memory;
+- [what is left of the peak under contention](tables/admission.md), with and without a limit on the number of transactions;
 - [figures/README.md](figures/README.md): the figures of three papers, with a verdict on each of their statements;
 - [validate/README.md](validate/README.md): the simulated machine beside a real one;
 - [diary.md](diary.md): what was tried, what did not work, and what was measured without a raw record.
@@ -108,7 +109,7 @@ mod tests {
     fn every_record_has_a_table() {
         let root = crate::root();
         let told: String = pages(&root).unwrap().into_iter().map(|page| page.1).collect();
-        for folder in ["", "native", "simulated", "explore", "validate"] {
+        for folder in ["", "admission", "native", "simulated", "explore", "validate"] {
             for entry in fs::read_dir(root.join("results").join(folder)).unwrap() {
                 let name = entry.unwrap().file_name().to_string_lossy().into_owned();
                 let raw = name.ends_with(".json") || name.ends_with(".jsonl");

@@ -8,7 +8,7 @@ use crate::load::Moment;
 use crate::origin::Origin;
 use crate::report;
 use checker::Counterexample;
-use engine::{ACCESS_KNOBS, AccessOptions, EngineError};
+use engine::{ACCESS_KNOBS, AccessOptions, EngineError, admission::AdmissionPolicy};
 use harness::arrivals::Arrivals;
 use harness::assemble;
 use harness::back_off::BackOff;
@@ -65,6 +65,8 @@ pub struct Configuration {
     pub small_pages: bool,
     /// Rule for aborted transactions.
     pub back_off: BackOff,
+    /// Limit on the number of transactions that run at the same time.
+    pub admission: AdmissionPolicy,
     /// Source of the certificate.
     pub evidence: Evidence,
     /// Set if the history of the last repetition is kept.
@@ -309,6 +311,7 @@ impl Configuration {
             seed: self.seed,
             record_history: false,
             back_off: self.back_off,
+            admission: self.admission,
             arrivals: self.arrivals,
             load_threads: if native { Native::available_cores() } else { 1 },
             // SILO uses 40 ms. A simulated run ends before that.
@@ -341,6 +344,10 @@ impl Configuration {
         if let Some(places) = self.moves.table_owners {
             let places = Setting::Text(table_places_name(places).to_owned());
             architecture_options.insert("table-owners".to_owned(), places);
+        }
+        if self.admission != AdmissionPolicy::Off {
+            let admission = Setting::Text(self.admission.to_string());
+            architecture_options.insert("admission".to_owned(), admission);
         }
         if self.small_pages {
             architecture_options.insert("pages".to_owned(), Setting::Text("small".to_owned()));
@@ -403,6 +410,9 @@ impl Configuration {
         }
         if self.small_pages {
             options.push_str(" --pages small");
+        }
+        if self.admission != AdmissionPolicy::Off {
+            options.push_str(&format!(" --admission {}", self.admission));
         }
         let (warm_up_s, measured_s) = match self.evidence {
             Evidence::Companion(measured_s) => (0.0, measured_s),

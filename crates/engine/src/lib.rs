@@ -9,6 +9,7 @@
 //! - An architecture decides which site executes an access. Each has its own module, and [`registry`] lists
 //!   them.
 
+pub mod admission;
 mod architecture;
 mod assignment;
 mod bound_protocol;

@@ -8,11 +8,12 @@ use crate::{
     back_off::BackOff,
     run::{Plan, Repetition},
     run_record::{
-        ArrivalRecord, Certificate, MachineKind, Promise, RunRecord, Setting, Settings, Verdict,
+        AdmissionRecord, ArrivalRecord, Certificate, MachineKind, Promise, RunRecord, Setting,
+        Settings, Verdict,
     },
 };
 use checker::{Level, Requirements};
-use engine::OwnersWork;
+use engine::{OwnersWork, admission::AdmissionPolicy};
 use machine::{Category, LinesMoved, Machine, Movement, Native};
 use protocols::{Declaration, Isolation, KNOBS, registry};
 use std::collections::BTreeMap;
@@ -119,6 +120,10 @@ pub fn record(
         rate_txn_per_s: arrivals.rate_txn_per_s,
         waiting_at_begin: repetitions.iter().map(|r| r.total.waiting_at_begin).sum(),
         waiting_at_end: repetitions.iter().map(|r| r.total.waiting_at_end).sum(),
+    });
+    record.admission = (plan.admission != AdmissionPolicy::Off).then(|| AdmissionRecord {
+        rule: plan.admission.to_string(),
+        limits_at_end: repetitions.iter().filter_map(|r| r.limit).collect(),
     });
     record.breakdown = breakdown(repetitions);
     record.certificate = verdicts(declaration, certificate);

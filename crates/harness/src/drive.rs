@@ -5,8 +5,10 @@ use crate::aside::{Aside, Waiting};
 use crate::back_off::BackOff;
 use crate::measure::{Interval, WorkerReport};
 use crate::timeline::Meter;
+use engine::admission::{Applicant, Permit};
 use engine::{Session, Start};
-use machine::{Category, Core, Word};
+use machine::{Category, Core, Machine, Word};
+use protocols::faults;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use txn::{Abort, AbortReason, Client, Planned};
 
@@ -23,6 +25,10 @@ pub enum Length {
 
 /// Receives the begin and end of each attempt, to check invariants. The watcher `()` costs nothing.
 pub trait Watcher {
+    /// Called when a transaction has been admitted, before its first attempt.
+    fn admitted(&mut self);
+    /// Called when a transaction is about to release its permit.
+    fn leaves(&mut self);
     /// Called when an attempt has begun. `priority` is the transaction's age.
     fn began(&mut self, priority: Option<u64>);
     /// Called when an attempt was rolled back. `again` is set if it will be retried.
@@ -32,6 +38,12 @@ pub trait Watcher {
 }
 
 impl Watcher for () {
+    #[inline(always)]
+    fn admitted(&mut self) {}
+
+    #[inline(always)]
+    fn leaves(&mut self) {}
+
     #[inline(always)]
     fn began(&mut self, _: Option<u64>) {}
 
@@ -43,6 +55,14 @@ impl Watcher for () {
 }
 
 impl<W: Watcher + ?Sized> Watcher for &mut W {
+    fn admitted(&mut self) {
+        (**self).admitted();
+    }
+
+    fn leaves(&mut self) {
+        (**self).leaves();
+    }
+
     fn began(&mut self, priority: Option<u64>) {
         (**self).began(priority);
     }
@@ -57,7 +77,7 @@ impl<W: Watcher + ?Sized> Watcher for &mut W {
 }
 
 /// Parameters of a worker's loop other than its session and its client.
-pub struct Loop<'a, W> {
+pub struct Loop<'a, M: Machine, W> {
     /// Back-off before another attempt.
     pub back_off: BackOff,
     /// Seed of this worker's back-off, and then its state.
@@ -66,6 +86,8 @@ pub struct Loop<'a, W> {
     pub stop: &'a Word,
     /// Arrival times of transactions. None if each transaction begins when the last one has ended.
     pub arrivals: Option<ArrivalTimes>,
+    /// Means to get a permit for each transaction.
+    pub admission: Applicant<'a, M>,
     /// Receiver of the begin and end of attempts.
     pub watcher: W,
     /// Receiver of counts and latencies.
@@ -83,12 +105,12 @@ pub(crate) fn next_random(state: &mut u64) -> u64 {
 
 /// Runs the loop for `length`. `S` is a concrete session if a native loop is compiled for its protocol. Otherwise it
 /// is `dyn Session`.
-pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
-    core: &C,
+pub fn drive<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
+    core: &M::Core,
     session: &mut S,
     client: &mut L,
     length: Length,
-    mut plan: Loop<'_, W>,
+    mut plan: Loop<'_, M, W>,
 ) -> WorkerReport {
     let mut report = WorkerReport::default();
     let mut declared = Declared::to(session);
@@ -121,12 +143,18 @@ pub fn drive<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             }
         };
         let drawn = declared.of(client, intended);
-        let outcome = transact(core, session, client, drawn, &mut plan, &mut report);
+        // The transaction waits from its intended begin on, so the time counts in its latency.
+        let permit = plan.admission.enter(core);
+        if permit.is_limited() && pace.is_over(core, &mut plan) {
+            plan.meter.given_up(intended, core.now(), true);
+            break;
+        }
+        let outcome = permitted(core, session, client, drawn, &mut plan, &mut report, permit);
         if let Some(Waiting { client: other, .. }) = &mut resumed {
             std::mem::swap(client, other);
         }
         match outcome {
-            Outcome::Ended(now) => pace.idle_since = now,
+            Outcome::Committed(now) | Outcome::GivenUp(now) => pace.idle_since = now,
             Outcome::PutAside { now, due } => {
                 let again = resumed.map(|waiting| waiting.client);
                 let client = again.unwrap_or_else(|| client.clone());
@@ -162,7 +190,7 @@ struct Pace {
 
 impl Pace {
     /// Returns true if the run has ended, or was stopped.
-    fn is_over<C: Core, W>(&self, core: &C, plan: &mut Loop<'_, W>) -> bool {
+    fn is_over<M: Machine, W>(&self, core: &M::Core, plan: &mut Loop<'_, M, W>) -> bool {
         let now = core.now();
         plan.stop.peek() != 0
             || matches!(self.length, Length::Until(_)) && plan.meter.is_over(core, now)
@@ -175,10 +203,10 @@ impl Pace {
 
     /// Waits until the next transaction arrives. Returns its intended begin, or none at the end of the run.
     #[inline(always)]
-    fn next<C: Core, W>(
+    fn next<M: Machine, W>(
         &mut self,
-        core: &C,
-        plan: &mut Loop<'_, W>,
+        core: &M::Core,
+        plan: &mut Loop<'_, M, W>,
         report: &mut WorkerReport,
     ) -> Option<u64> {
         let mut started = core.now();
@@ -263,8 +291,10 @@ struct Drawn<'a> {
 
 /// Result of a turn of a transaction.
 enum Outcome {
-    /// The transaction has committed, or will not be attempted again, since the given time.
-    Ended(u64),
+    /// The transaction has committed at the given time.
+    Committed(u64),
+    /// The transaction has not committed, and will not be attempted again, since the given time.
+    GivenUp(u64),
     /// The transaction was put aside.
     PutAside {
         /// Time at which it was put aside.
@@ -290,14 +320,40 @@ fn run_caught<S: Session + ?Sized, L: Client>(
     }
 }
 
-/// Attempts the drawn procedure until it commits, will not be retried, or is put aside.
+/// Attempts the drawn procedure with a permit, and releases it, unless a planted bug keeps it. A panic releases it too.
 #[inline(always)]
-fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
-    core: &C,
+fn permitted<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
+    core: &M::Core,
     session: &mut S,
     client: &mut L,
     drawn: Drawn<'_>,
-    plan: &mut Loop<'_, W>,
+    plan: &mut Loop<'_, M, W>,
+    report: &mut WorkerReport,
+    permit: Permit<'_, M>,
+) -> Outcome {
+    plan.watcher.admitted();
+    let outcome = transact(core, session, client, drawn, plan, report);
+    plan.watcher.leaves();
+    let keeps = match outcome {
+        Outcome::Committed(_) => false,
+        Outcome::GivenUp(_) => core.is_planted(faults::PERMIT_LOST),
+        Outcome::PutAside { .. } => core.is_planted(faults::PERMIT_KEPT_OVER_ABORT),
+    };
+    match keeps {
+        true => std::mem::forget(permit),
+        false => drop(permit),
+    }
+    outcome
+}
+
+/// Attempts the drawn procedure until it commits, will not be retried, or is put aside.
+#[inline(always)]
+fn transact<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
+    core: &M::Core,
+    session: &mut S,
+    client: &mut L,
+    drawn: Drawn<'_>,
+    plan: &mut Loop<'_, M, W>,
     report: &mut WorkerReport,
 ) -> Outcome {
     let Drawn { partitions, plan: accesses, intended, changes_threads } = drawn;
@@ -319,7 +375,8 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
             plan.watcher.committed();
             report.all_commits += 1;
             plan.meter.committed(core, client.kind(), intended, now);
-            return Outcome::Ended(now);
+            plan.admission.committed(core);
+            return Outcome::Committed(now);
         };
         plan.meter.aborted(core, abort.reason, now);
         let over = plan.stop.peek() != 0 || plan.meter.is_over(core, now);
@@ -329,7 +386,7 @@ fn transact<C: Core, S: Session + ?Sized, L: Client, W: Watcher>(
         plan.watcher.aborted(abort, again && !put_aside);
         if !again {
             plan.meter.given_up(intended, now, retryable);
-            return Outcome::Ended(now);
+            return Outcome::GivenUp(now);
         }
         let bits = next_random(&mut plan.seed);
         if put_aside {

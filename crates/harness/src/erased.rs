@@ -76,7 +76,7 @@ pub trait ErasedWorkload<M: Machine>: Dataset {
         session: &mut dyn Session,
         identity: Identity<'_>,
         open: &dyn Fn() -> Length,
-        plan: Loop<'_, &mut dyn Watcher>,
+        plan: Loop<'_, M, &mut dyn Watcher>,
     ) -> WorkerReport;
 
     /// Returns [`Workload::grows`].
@@ -99,7 +99,7 @@ impl<M: Machine, W: Workload> ErasedWorkload<M> for W {
         session: &mut dyn Session,
         identity: Identity<'_>,
         open: &dyn Fn() -> Length,
-        plan: Loop<'_, &mut dyn Watcher>,
+        plan: Loop<'_, M, &mut dyn Watcher>,
     ) -> WorkerReport {
         let Identity { worker, workers, seed, chosen } = identity;
         let mut client = Choosing { client: self.client(worker, workers, seed), chosen, drawn: 0 };

@@ -7,14 +7,17 @@
 //! - the invariant that the oldest transaction never dies
 //! - deadlocks that are reported where none is possible
 //! - its end: no deadlock, no livelock, no panic
+//! - the limit on the number of transactions that run at the same time
 //! - the memory of values outside records: none is lost, none is used twice
 //!
 //! Every fourth schedule runs without recording. Of the others, every fourth runs without recording values. Recording
 //! changes what happens between accesses and can hide a bug. In another fourth no record retires, and the invariant
-//! of the oldest transaction is checked. In every fourth of all kinds memory runs out.
+//! of the oldest transaction is checked. In every fourth of all kinds memory runs out. Of each 256 schedules the second half
+//! needs permits ([`engine::admission`]).
 
 mod ages;
 mod judgement;
+mod limited;
 mod notes;
 pub mod replay;
 mod script;
@@ -31,7 +34,7 @@ use crate::{
     erased::ErasedWorkload,
     run::{HarnessError, TablePlaces},
 };
-use engine::{AccessOptions, EngineError, registry};
+use engine::{AccessOptions, EngineError, admission::AdmissionPolicy, registry};
 use judgement::{How, Judgement};
 use machine::{Explored, ExploredOptions, Fault, Schedule, Word, cold::Arc};
 use protocols::{ProtocolOptions, faults};
@@ -73,6 +76,11 @@ pub struct Exploration {
     pub table_owners: Option<TablePlaces>,
     /// Number of procedures of each worker.
     pub procedures: u64,
+    /// Limit on the number of transactions that run at the same time. None if the schedule decides.
+    pub admission: Option<AdmissionPolicy>,
+    /// Set if workers put transactions aside in half of the schedules with a limit that they draw. Not for workloads whose
+    /// clients draw by what the last procedure has seen, because that one may not have committed.
+    pub puts_aside: bool,
     /// Number of steps after which a schedule counts as a livelock.
     pub step_limit: u64,
     /// Set if schedules are judged by strict serializability, regardless of the protocol's promise.
@@ -100,6 +108,8 @@ impl Default for Exploration {
             executors: None,
             table_owners: None,
             procedures: 4,
+            admission: None,
+            puts_aside: false,
             step_limit: 2_000_000,
             demand_strict: false,
             epoch_order: true,
@@ -123,6 +133,7 @@ impl Exploration {
         exploration.procedures = exploration.procedures.max(planted.least.1);
         exploration.protocol_options = (planted.options)(exploration.protocol_options);
         exploration.demand_strict |= planted.strict;
+        exploration.puts_aside |= name == faults::PERMIT_KEPT_OVER_ABORT.0;
         Ok((exploration, Some(planted.fault())))
     }
 }

@@ -11,7 +11,10 @@ use crate::{
     steadiness,
     timeline::{Growth, Meter, SLICES, Slice, Timeline},
 };
-use engine::Engine;
+use engine::{
+    Engine,
+    admission::{Applicant, Limits},
+};
 use machine::{Body, Core, Machine, Place, Service, Sharing, Word, Zeroed, cold::Mutex};
 use std::{cell::Cell, time::Instant};
 use txn::{History, WorkerHistory};
@@ -24,7 +27,7 @@ pub(crate) type WorkerLoop<'w, M> = dyn Fn(
         &<M as Machine>::Core,
         Identity,
         &dyn Fn() -> Length,
-        Loop<'_, &mut dyn Watcher>,
+        Loop<'_, M, &mut dyn Watcher>,
     ) -> (WorkerReport, WorkerHistory)
     + Sync
     + 'w;
@@ -77,12 +80,17 @@ impl<M: Machine> Measurement<'_, M> {
     pub fn run(&self, worker_loop: &WorkerLoop<'_, M>) -> Result<Repetition, HarnessError> {
         let timeline = self.timeline();
         let gate = self.machine.arena().place::<Gate<M>>(Place::Any)?;
+        let (arena, workers) = (self.machine.arena(), self.plan.workers());
+        let limits = Limits::new(arena, workers, self.plan.admission)?;
+        let permits = limits.as_ref().map(Limits::permits);
         let outcomes = Mutex::new(Vec::with_capacity(self.plan.workers()));
-        let bodies = (0..self.plan.workers())
+        let bodies = (0..workers)
             .map(|worker| -> Body<'_, M> {
                 let (timeline, gate, outcomes) = (&timeline, &*gate, &outcomes);
                 Box::new(move |core| {
-                    let outcome = self.work(core, worker, worker_loop, (gate, timeline));
+                    let admission = Applicant::of(permits, worker);
+                    let shared = (gate, timeline, admission);
+                    let outcome = self.work(core, worker, worker_loop, shared);
                     outcomes.lock().push(outcome);
                 })
             })
@@ -95,7 +103,8 @@ impl<M: Machine> Measurement<'_, M> {
             Some(slice_s) => Sharing::threads(self.plan.fibers, self.ticks(slice_s)),
         };
         let seats = (sharing, self.plan.servers);
-        let services = self.services_of(&timeline);
+        let mut services = self.services_of(&timeline);
+        services.extend(limits.as_ref().and_then(|limits| limits.service(self.machine.clock_hz())));
         let owners_are_threads = self.plan.moves.table_owners == Some(TablePlaces::Threads);
         let movable = (self.workload.movable(), owners_are_threads);
         run_workers(self.machine, self.engine, seats, movable, bodies, services)?;
@@ -106,7 +115,8 @@ impl<M: Machine> Measurement<'_, M> {
         let mut outcomes = outcomes.into_inner();
         outcomes.sort_by_key(|outcome| outcome.worker);
         let repetition = self.added_up(outcomes, timeline)?;
-        Ok(Repetition { wall_s, operations: executed, moved, grown_bytes, ..repetition })
+        let limit = permits.map(|permits| permits.limit() as u64);
+        Ok(Repetition { wall_s, operations: executed, moved, grown_bytes, limit, ..repetition })
     }
 
     /// Creates the timeline that receives all counts. It grows if the plan asks for that.
@@ -132,7 +142,7 @@ impl<M: Machine> Measurement<'_, M> {
         core: &M::Core,
         worker: usize,
         worker_loop: &WorkerLoop<'_, M>,
-        (gate, timeline): (&Gate<M>, &Timeline),
+        (gate, timeline, admission): (&Gate<M>, &Timeline, Applicant<'_, M>),
     ) -> Outcome {
         let (plan, seed) = (self.plan, self.seed);
         let interval = Cell::new(Interval { begin: 0, end: 0 });
@@ -144,13 +154,14 @@ impl<M: Machine> Measurement<'_, M> {
         };
         let identity = Identity { worker, workers: plan.workers(), seed, chosen: None };
         let hz = self.machine.clock_hz();
-        let plan = Loop::<&mut dyn Watcher> {
+        let plan = Loop::<M, &mut dyn Watcher> {
             back_off: plan.back_off,
             seed: seed ^ (worker as u64) << 32,
             stop: if plan.commits.is_some() { timeline.reached() } else { self.stop },
             arrivals: plan
                 .arrivals
                 .map(|arrivals| ArrivalTimes::new(arrivals, worker, plan.workers(), seed, hz)),
+            admission,
             watcher: &mut (),
             meter: Meter::new(timeline),
         };
@@ -241,6 +252,7 @@ impl<M: Machine> Measurement<'_, M> {
             operations: None,
             moved: None,
             grown_bytes: 0,
+            limit: None,
             interrupted,
             broken_law,
         })

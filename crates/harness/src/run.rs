@@ -15,6 +15,7 @@ use crate::{
 use engine::{
     AccessOptions, Dataset, Engine, EngineError, EngineOptions, MovingOptions, Session,
     TableOwners, TypedEngine,
+    admission::AdmissionPolicy,
     registry::{EngineVisitor, with_engine},
 };
 use hdrhistogram::Histogram;
@@ -67,6 +68,8 @@ pub struct Plan {
     pub record_history: bool,
     /// Back-off of a worker after an abort.
     pub back_off: BackOff,
+    /// Limit on the number of transactions that run at the same time.
+    pub admission: AdmissionPolicy,
     /// Arrivals of transactions in an open loop, or none for a closed loop.
     pub arrivals: Option<Arrivals>,
     /// Number of threads that load the tables natively.
@@ -98,6 +101,7 @@ impl Plan {
             seed: 1,
             record_history: false,
             back_off: BackOff::default(),
+            admission: AdmissionPolicy::Off,
             arrivals: None,
             load_threads: 1,
             epoch_interval_s: 0.04,
@@ -203,6 +207,8 @@ pub struct Repetition {
     /// Number of bytes that the arena allocated during the run, for versions, inserted rows and nodes of indexes.
     /// Loaded data is not included.
     pub grown_bytes: u64,
+    /// Limit on the number of transactions at the end, if there was one.
+    pub limit: Option<u64>,
     /// Set if the run was stopped before its end.
     pub interrupted: bool,
     /// Violation of the workload's law, which is checked after recorded runs.
@@ -296,8 +302,8 @@ impl<'w, M: Machine, W: Workload> EngineVisitor<M> for Compiled<'w, W> {
             let engine: &E = engine.downcast_ref().expect("the loop is run in engines of its type");
             let mut session = engine.typed_session(core, identity.worker);
             let mut client = workload.client(identity.worker, identity.workers, identity.seed);
-            let Loop { back_off, seed, stop, arrivals, watcher: _, meter } = plan;
-            let plan = Loop { back_off, seed, stop, arrivals, watcher: (), meter };
+            let Loop { back_off, seed, stop, arrivals, admission, watcher: _, meter } = plan;
+            let plan = Loop { back_off, seed, stop, arrivals, admission, watcher: (), meter };
             let report = drive(core, &mut session, &mut client, open(), plan);
             (report, session.take_history())
         })

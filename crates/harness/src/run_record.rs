@@ -16,7 +16,9 @@ pub use file::{
     RecordError, check_writable, read_json, to_json, write_csv, write_json, write_whole,
 };
 pub use provenance::{HostLoad, Provenance};
-pub use quality::{Adapted, BrokenLaw, InFlight, Latency, LittlesLaw, SteadinessRecord};
+pub use quality::{
+    Adapted, AdmissionRecord, BrokenLaw, InFlight, Latency, LittlesLaw, SteadinessRecord,
+};
 pub use summary::{Spread, SpreadOf, median};
 
 use serde::{Deserialize, Serialize};
@@ -106,6 +108,9 @@ pub struct RunRecord {
     /// Arrivals of procedures. None in a closed loop, where each procedure begins when the one before has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalRecord>,
+    /// Limit on the number of transactions that run at the same time. None if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admission: Option<AdmissionRecord>,
     /// Share of the workers' time by category, which sums to 1. None when it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breakdown: Option<BTreeMap<String, f64>>,
@@ -207,6 +212,7 @@ impl RunRecord {
             latency_ns: Latency::default(),
             in_flight: None,
             arrivals: None,
+            admission: None,
             breakdown: None,
             steady: None,
             steadiness: None,

@@ -1,7 +1,7 @@
 //! Tests open and closed loops on a simulated machine: queues must behave as theory predicts, runs must adapt their
 //! length, and latencies must include transactions that had not ended. All runs are exactly repeatable.
 
-use engine::{EngineOptions, registry};
+use engine::{EngineOptions, admission::Applicant, registry};
 use kilocore_harness::{
     arrivals::{Arrivals, Process},
     assemble,
@@ -329,6 +329,7 @@ fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
                 seed: worker as u64,
                 stop,
                 arrivals: None,
+                admission: Applicant::<Simulated>::unlimited(),
                 watcher: (),
                 meter: Meter::new(timeline),
             };

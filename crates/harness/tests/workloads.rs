@@ -1,6 +1,7 @@
 //! Runs every workload under every protocol, explored, natively and simulated. Protocols must keep their promises,
 //! and the workloads' laws must hold.
 
+use engine::admission::AdmissionPolicy;
 use kilocore_harness::{
     assemble::{certify, declaration, promised},
     back_off::BackOff,
@@ -164,6 +165,7 @@ fn plan(pair: Pair<'_>, cores: usize, measured_s: f64, record: bool) -> Plan {
         seed: 11,
         record_history: record,
         back_off: BackOff::default(),
+        admission: AdmissionPolicy::Off,
         arrivals: None,
         load_threads: 1,
         epoch_interval_s: if record { measured_s / 10.0 } else { 0.000_05 },

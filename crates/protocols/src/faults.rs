@@ -48,6 +48,8 @@ pub enum Detector {
     Assertion,
     /// At the end a value outside the records has been lost, or is in two places.
     Memory,
+    /// More transactions were admitted than the limit allows.
+    Admission,
     /// Any check. The bug destroys metadata of records, and what happens then depends on the values that are left.
     Any,
 }
@@ -66,6 +68,7 @@ impl Detector {
             Detector::Progress => &["progress"],
             Detector::Assertion => &["panic"],
             Detector::Memory => &["memory"],
+            Detector::Admission => &["admission"],
             Detector::Any => &["certificate", "conservation law", "progress", "panic"],
         }
     }

@@ -20,6 +20,8 @@ pub struct Record {
     pub latency_ns: Latency,
     pub steady: Option<bool>,
     pub littles_law: Option<LittlesLaw>,
+    pub in_flight: Option<InFlight>,
+    pub admission: Option<Admission>,
     pub operations_per_wall_s: Option<f64>,
     pub commit: String,
     pub host: String,
@@ -33,8 +35,21 @@ pub struct Latency {
     pub p50: Option<f64>,
     pub p99: Option<f64>,
     pub p999: Option<f64>,
+    pub max: Option<f64>,
     #[serde(default)]
     pub at_least: Vec<String>,
+}
+
+/// Transactions in flight at the end.
+#[derive(Clone, Debug, Deserialize)]
+pub struct InFlight {
+    pub oldest_ns: f64,
+}
+
+/// Limit on the number of transactions.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Admission {
+    pub limits_at_end: Vec<u64>,
 }
 
 /// Result of the check by Little's law.

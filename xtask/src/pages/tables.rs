@@ -1,5 +1,6 @@
 //! Writes the tables of all records.
 
+mod admission;
 mod checks;
 mod comparisons;
 mod native;
@@ -16,6 +17,7 @@ pub fn all(results: &Results) -> Result<Vec<(&'static str, String)>, String> {
         ("simulated", simulated::page(results)?),
         ("checks", checks::page(results)?),
         ("comparisons", comparisons::page(results)?),
+        ("admission", admission::page(results)?),
     ])
 }
 

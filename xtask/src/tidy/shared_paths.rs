@@ -19,6 +19,7 @@ const COLD: &[(&str, &str)] = &[
     ("crates/storage/src/aside.rs", "recorded runs only: what is evidence is put aside"),
     ("crates/storage/src/ordered_rows.rs", "loading: what goes into the index is noted"),
     ("crates/storage/src/loader.rs", "loading: nothing runs yet"),
+    ("crates/engine/src/admission/limits.rs", "one service alone uses the regulator"),
     ("crates/storage/src/values/mod.rs", "sessions hand over free slots by the dozen"),
     (
         "crates/protocols/src/mechanisms/version_chain.rs",

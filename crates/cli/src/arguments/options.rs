@@ -4,10 +4,16 @@ use super::architectures::{architecture, partitions};
 use super::moves::MovesArguments;
 use super::numbers::{count, fibers, rate, seconds, seconds_or_none, whole};
 use clap::Args;
+use engine::admission::{AdmissionPolicy, NotAnAdmission};
 use engine::registry::DEFAULT;
 use harness::back_off::{BackOff, NotABackOff};
 use harness::explore::Script;
 use std::path::PathBuf;
+
+/// Parses a rule for the number of transactions that run at the same time.
+fn admission(text: &str) -> Result<AdmissionPolicy, String> {
+    text.parse().map_err(|error: NotAnAdmission| error.to_string())
+}
 
 /// Parses a rule for aborted transactions.
 fn back_off(text: &str) -> Result<BackOff, String> {
@@ -80,6 +86,11 @@ pub struct RunArguments {
     /// written as 500ns or 100us. `wait` is wait:500ns:50us, and `aside` is aside:10:100us, the rule of DBx1000
     #[arg(long, value_name = "RULE", default_value = "wait", value_parser = back_off)]
     pub back_off: BackOff,
+    /// Limit on the number of transactions that run at the same time; others wait for a permit, and the wait counts in their
+    /// latency. A number, or `adaptive`: the number that commits most. `adaptive:1ms` looks at the rate of commits every
+    /// millisecond.
+    #[arg(long, value_name = "RULE", default_value = "off", value_parser = admission)]
+    pub admission: AdmissionPolicy,
     /// An option of protocols; kilocore list names them all. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub cc_option: Vec<String>,
@@ -232,6 +243,10 @@ pub struct ExploreArguments {
     /// Procedures of each worker
     #[arg(long, value_name = "N", default_value = "4", value_parser = count)]
     pub procedures: u64,
+    /// Limit on the number of transactions that run at the same time: off, a number, or adaptive [default: half of the seeds
+    /// draw one, also one that changes]
+    #[arg(long, value_name = "RULE", value_parser = admission)]
+    pub admission: Option<AdmissionPolicy>,
     /// serializable, snapshot or read-committed, if the protocols give it (kilocore list); --cc all is
     /// then every one that does [default: each protocol's own]
     #[arg(long, value_name = "LEVEL")]

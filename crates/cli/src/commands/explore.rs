@@ -145,6 +145,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
         executors: asked.moves.executors.map(|_| moves.executors),
         table_owners: moves.table_owners,
         procedures: asked.procedures,
+        admission: asked.admission,
         ..Exploration::default()
     };
     if let Some(name) = &asked.mutant {
@@ -229,6 +230,9 @@ fn replay(subject: &Subject, command: &ExploreCommand, which: &str) -> String {
     }
     if subject.exploration.procedures != default.procedures {
         replay.push_str(&format!(" --procedures {}", asked.procedures));
+    }
+    if let Some(admission) = subject.exploration.admission {
+        replay.push_str(&format!(" --admission {admission}"));
     }
     if subject.exploration.architecture != default.architecture {
         replay.push_str(&format!(" --architecture {}", asked.architecture));

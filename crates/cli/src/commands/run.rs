@@ -77,6 +77,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
                 breakdown: asked.breakdown,
                 arrivals: arrivals(asked),
                 back_off: asked.back_off,
+                admission: asked.admission,
                 evidence: if recorded { Evidence::Measured } else { Evidence::None },
                 keep_history: asked.history.is_some(),
             });

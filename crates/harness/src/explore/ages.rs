@@ -1,5 +1,6 @@
 //! Checks the invariant that the oldest transaction never dies.
 
+use super::limited::Admitted;
 use crate::drive::Watcher;
 use machine::cold::Mutex;
 use std::collections::BTreeMap;
@@ -34,15 +35,24 @@ impl Ages {
 }
 
 /// Checks that the oldest transaction never dies and is never wounded. This invariant is the reason why WAIT_DIE and
-/// WOUND_WAIT terminate (Rosenkrantz et al. 1978).
+/// WOUND_WAIT terminate (Rosenkrantz et al. 1978). Counts the transactions that hold permits, too.
 pub(super) struct AgeWatcher<'a> {
     pub worker: usize,
     pub ages: &'a Mutex<Ages>,
+    pub admitted: &'a Mutex<Admitted>,
     /// Off where sessions also run transactions that are not watched (those that retire records).
     pub watching: bool,
 }
 
 impl Watcher for AgeWatcher<'_> {
+    fn admitted(&mut self) {
+        self.admitted.lock().enter();
+    }
+
+    fn leaves(&mut self) {
+        self.admitted.lock().leave();
+    }
+
     fn began(&mut self, priority: Option<u64>) {
         if let Some(timestamp) = priority {
             self.ages.lock().began(self.worker, timestamp);

@@ -3,13 +3,13 @@
 use super::{
     Exploration, Explorations, Explorers, Violation,
     ages::{AgeWatcher, Ages},
+    limited::{Admitted, Limiting},
     message_of,
     notes::{Notes, Watched},
 };
 use crate::run::{Moves, TablePlaces};
 use crate::{
     assemble,
-    back_off::BackOff,
     drive::{Length, Loop, Watcher, next_random},
     engines::Engines,
     erased::{ErasedWorkload, Identity},
@@ -20,7 +20,10 @@ use crate::{
     timeline::{Meter, Timeline},
 };
 use checker::Requirements;
-use engine::{Engine, EngineOptions, MovingOptions, OwnersWork, Session};
+use engine::{
+    Engine, EngineOptions, MovingOptions, OwnersWork, Session,
+    admission::{Applicant, Limits, Permits},
+};
 use machine::{
     Body, Core, Explored, ExploredCore, Machine, Sharing, Switch, Word,
     cold::{Arc, Mutex},
@@ -246,19 +249,26 @@ impl Judgement<'_> {
         beside: Option<Body<'_, Explored>>,
     ) -> Result<Vec<Outcome>, Violation> {
         let (stop, timeline) = (Word::new(0), Timeline::default());
-        let outcomes = Mutex::new(Vec::new());
+        let (outcomes, admitted) = (Mutex::new(Vec::new()), Mutex::new(Admitted::default()));
         let workers = self.exploration.workers;
+        let limiting = Limiting::drawn(self.seed, self.exploration);
+        // In the schedules in which memory runs out, there can be none for permits.
+        let limits = limiting.limits(machine).ok().flatten();
+        let permits = limits.as_ref().map(Limits::permits);
         let bodies = (0..workers)
             .map(|worker| -> Body<'_, Explored> {
                 let (timeline, outcomes, stop) = (&timeline, &outcomes, &stop);
+                let admitted = &admitted;
                 Box::new(move |core| {
                     let mut session = self.session(engine, core, worker);
-                    let mut watcher = AgeWatcher { worker, ages, watching: !self.retires() };
-                    let plan = Loop::<&mut dyn Watcher> {
-                        back_off: BackOff::Wait { first_ns: 50, cap_ns: 2000 },
+                    let mut watcher =
+                        AgeWatcher { worker, ages, admitted, watching: !self.retires() };
+                    let plan = Loop::<Explored, &mut dyn Watcher> {
+                        back_off: limiting.back_off,
                         seed: self.seed ^ (worker as u64) << 32,
                         stop,
                         arrivals: None,
+                        admission: Applicant::of(permits, worker),
                         watcher: &mut watcher,
                         meter: Meter::new(timeline),
                     };
@@ -280,7 +290,10 @@ impl Judgement<'_> {
         }
         let seats = (Sharing::fibers(self.exploration.fibers), self.exploration.servers);
         let movable = (self.workload.movable(), false);
-        let run = || run_workers(machine, engine, seats, movable, bodies, engine.services());
+        let mut services = engine.services();
+        let hz = machine.clock_hz();
+        services.extend(limits.as_ref().and_then(|limits| limiting.service(limits, hz)));
+        let run = || run_workers(machine, engine, seats, movable, bodies, services);
         let ended = catch_unwind(AssertUnwindSafe(run));
         if let Some(notes) = self.how.notes {
             *notes.steps.lock() = machine.trace();
@@ -291,6 +304,7 @@ impl Judgement<'_> {
             Ok(Err(error)) => return Err(Violation::Stuck(error)),
             Ok(Ok(())) => {}
         }
+        admitted.into_inner().within(permits.map(Permits::largest_limit))?;
         let mut outcomes = outcomes.into_inner();
         outcomes.sort_by_key(|outcome| outcome.worker);
         Ok(outcomes)

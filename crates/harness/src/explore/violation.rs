@@ -28,6 +28,13 @@ pub enum Violation {
         /// Number of victims.
         victims: u64,
     },
+    /// More transactions were admitted at the same time than the limit allows.
+    Overadmitted {
+        /// Largest number of transactions that were admitted at the same time.
+        admitted: usize,
+        /// Largest limit in force.
+        limit: usize,
+    },
     /// The run did not end.
     Stuck(RunError),
     /// Values outside records are lost or in two places.
@@ -45,6 +52,7 @@ impl Violation {
             Violation::OldestDied { .. } => "the oldest never dies",
             Violation::EpochOrder { .. } => "epoch order",
             Violation::FalseDeadlock { .. } => "no false deadlock",
+            Violation::Overadmitted { .. } => "admission",
             Violation::Stuck(_) => "progress",
             Violation::Memory(_) => "memory",
             Violation::Panic(_) => "panic",
@@ -70,6 +78,12 @@ impl fmt::Display for Violation {
             ),
             Violation::FalseDeadlock { victims } => {
                 write!(f, "{victims} victims of deadlocks, though all locks are taken in one order")
+            }
+            Violation::Overadmitted { admitted, limit } => {
+                write!(
+                    f,
+                    "{admitted} transactions were admitted at the same time, under a limit of {limit}"
+                )
             }
             Violation::Stuck(error) => error.fmt(f),
             Violation::Memory(message) | Violation::Panic(message) => f.write_str(message),

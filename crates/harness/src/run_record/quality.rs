@@ -39,6 +39,15 @@ pub struct InFlight {
     pub oldest_ns: u64,
 }
 
+/// Limit on the number of transactions that run at the same time ([`engine::admission`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdmissionRecord {
+    /// The rule, as on the command line: a number, or `adaptive`.
+    pub rule: String,
+    /// Limit at the end of each repetition.
+    pub limits_at_end: Vec<u64>,
+}
+
 /// Results on the steadiness of the throughput ([`crate::steadiness`]). With several repetitions, those of the least
 /// steady one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

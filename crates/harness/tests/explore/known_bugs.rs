@@ -57,6 +57,9 @@ bugs! {
     latched_as_declared [Stuck(Deadlock(_))], within 1000;
     partition_left_unlatched, within 1000;
     latches_kept_after_rollback [Stuck(Deadlock(_))], within 1000;
+    permit_lost [Stuck(Deadlock(_))], within 1000;
+    permit_kept_over_abort [Stuck(Deadlock(_))], within 1000;
+    permits_beyond_the_limit, within 1000;
     protects_itself, within 1000;
     prepares_itself, within 1000;
     ends_itself, within 1000;

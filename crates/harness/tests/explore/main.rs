@@ -2,6 +2,7 @@
 //! takes long.
 
 mod accesses;
+mod admission;
 mod divided;
 mod every_protocol;
 mod fibers;

@@ -79,4 +79,13 @@ planted! {
     LATCHES_KEPT_AFTER_ROLLBACK = "latches_kept_after_rollback" in "NO_CC" under "partitioned_serial" on "smallbank",
     Progress:
     "a transaction that is rolled back keeps the latches of its partitions";
+
+    PERMIT_LOST = "permit_lost" in "NO_WAIT" on "smallbank", Progress:
+    "a transaction that ends without a commit does not release its permit";
+
+    PERMIT_KEPT_OVER_ABORT = "permit_kept_over_abort" in "NO_WAIT" on "counters", Progress:
+    "a transaction that is put aside keeps its permit, and its session waits for another one";
+
+    PERMITS_BEYOND_THE_LIMIT = "permits_beyond_the_limit" in "NO_WAIT" on "counters", Admission:
+    "a permit is released twice";
 }

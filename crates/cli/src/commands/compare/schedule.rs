@@ -3,6 +3,7 @@
 use crate::arguments::MachineChoice;
 use crate::measurement::{Configuration, Evidence};
 use engine::AccessOptions;
+use engine::admission::AdmissionPolicy;
 use experiments::figures::slowness;
 use harness::back_off::BackOff;
 use harness::run::{Growth, Moves};
@@ -83,6 +84,7 @@ pub fn native_configuration(
         breakdown: false,
         arrivals: None,
         back_off: BackOff::default(),
+        admission: AdmissionPolicy::Off,
         evidence: Evidence::Companion(0.1),
         keep_history: false,
     }
@@ -132,6 +134,7 @@ pub fn simulated_configuration(
         breakdown: false,
         arrivals: None,
         back_off: BackOff::default(),
+        admission: AdmissionPolicy::Off,
         // The bound on time also bounds the number of transactions: a core does a hundred thousand a second.
         evidence: Evidence::Companion((0.25 / cores as f64).clamp(0.0005, 0.01)),
         keep_history: false,

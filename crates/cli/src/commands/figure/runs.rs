@@ -9,6 +9,7 @@ use crate::measurement::{Configuration, Evidence, Measured};
 use crate::origin::Origin;
 use crate::screen::Progress;
 use engine::AccessOptions;
+use engine::admission::AdmissionPolicy;
 use experiments::figures::{Effort, Figure, Length, Point, Program, Setting, growth};
 use harness::back_off::BackOff;
 use harness::run::Moves;
@@ -204,6 +205,7 @@ fn configuration(
         breakdown: false,
         arrivals: None,
         back_off: BackOff::default(),
+        admission: AdmissionPolicy::Off,
         evidence: Evidence::None,
         keep_history: false,
     }

@@ -1,0 +1,157 @@
+use super::*;
+
+/// A system whose rate of commits is a function of the limit. It has noise, as a system has in which transactions end at
+/// random, and follows a change of the limit after a delay.
+struct System {
+    /// Commits a tick, by the limit.
+    rate: fn(f64) -> f64,
+    /// Number of transactions that run at the same time. It approaches the limit.
+    running: f64,
+    random: u64,
+    /// Commits that have not been reported, a part of one.
+    rest: f64,
+    /// Most commits a tick that arrive, for an open loop.
+    offered: f64,
+    /// Number of transactions above which a collapse builds up slowly, and the part of the throughput that is lost by now.
+    slow_collapse: (f64, f64),
+}
+
+impl System {
+    fn of(rate: fn(f64) -> f64) -> System {
+        System {
+            rate,
+            running: 0.0,
+            random: 7,
+            rest: 0.0,
+            offered: f64::INFINITY,
+            slow_collapse: (f64::INFINITY, 0.0),
+        }
+    }
+
+    /// Returns a number that is evenly distributed between -1 and 1.
+    fn noise(&mut self) -> f64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    fn sample(&mut self, limit: usize, ticks: u64) -> Sample {
+        self.running += (limit as f64 - self.running) / 2.0;
+        let (above, lost) = &mut self.slow_collapse;
+        let growth = if self.running > *above { 0.01 * (self.running / *above) } else { -0.005 };
+        *lost = (*lost + growth).clamp(0.0, 0.99);
+        let able = (self.rate)(self.running) * (1.0 - *lost);
+        let expected = able.min(self.offered) * ticks as f64 + self.rest;
+        let noisy = (expected + self.noise() * (3.0 * expected).sqrt()).max(0.0);
+        self.rest = noisy.fract();
+        let spare = ((1.0 - self.offered / able).max(0.0) * limit as f64) as u64;
+        Sample { ticks, commits: noisy as u64, spare }
+    }
+
+    /// Lets `regulator` regulate for `commits` commits of the best rate, and returns the mean rate of the second half as a share of
+    /// the best, and the limit at the end.
+    fn regulated(&mut self, regulator: &mut Regulator, commits: u64) -> (f64, usize) {
+        let best = (1..=regulator.most).map(|limit| (self.rate)(limit as f64));
+        let best = best.fold(0.0, f64::max).min(self.offered);
+        let ticks = (100.0 / best).ceil() as u64;
+        let samples = commits / 100;
+        let (mut limit, mut sum) = (regulator.limit, 0);
+        for at in 0..samples {
+            let sample = self.sample(limit, ticks);
+            sum += if at >= samples / 2 { sample.commits } else { 0 };
+            limit = regulator.observe(sample).unwrap_or(limit);
+        }
+        let possible = best * (ticks * (samples - samples / 2)) as f64;
+        (sum as f64 / possible, limit)
+    }
+}
+
+fn regulator(sessions: usize) -> Regulator {
+    let first = Regulator::first_limit(sessions);
+    Regulator::new(1, first, sessions, false)
+}
+
+/// Throughput that peaks at 40 transactions and collapses beyond, as under two-phase locking with waiting.
+fn collapsing(running: f64) -> f64 {
+    1e-3 * running / (1.0 + (running / 40.0).powi(2))
+}
+
+#[test]
+fn it_settles_near_the_peak_of_a_system_that_collapses() {
+    let (share, limit) = System::of(collapsing).regulated(&mut regulator(1024), 400_000);
+    assert!(share > 0.96, "{share} of the peak, limit {limit}");
+    assert!((25..=64).contains(&limit), "{limit}");
+}
+
+#[test]
+fn a_system_without_contention_loses_less_than_one_percent() {
+    for sessions in [16, 64, 1024] {
+        let mut regulator = regulator(sessions);
+        let (share, limit) =
+            System::of(|running| 1e-3 * running).regulated(&mut regulator, 2_000_000);
+        assert!(share > 0.99, "{share} of the peak with {sessions} sessions, limit {limit}");
+    }
+}
+
+/// The rate at a limit that is too high is good for a while, and then hardly anything commits.
+#[test]
+fn a_collapse_that_takes_its_time_is_left_again() {
+    let collapse = (300.0, 0.0);
+    let mut system =
+        System { slow_collapse: collapse, ..System::of(|running| 1e-4 * running.powf(0.9)) };
+    let mut regulator = regulator(1024);
+    let (_, limit) = system.regulated(&mut regulator, 8_000_000);
+    let share = (system.rate)(limit as f64) * (1.0 - system.slow_collapse.1) / (system.rate)(300.0);
+    assert!(share > 0.6, "{share} of the peak, limit {limit}");
+}
+
+#[test]
+fn it_stays_high_on_a_plateau() {
+    let plateau = |running: f64| 1e-3 * running.min(200.0);
+    let (share, limit) = System::of(plateau).regulated(&mut regulator(1024), 400_000);
+    assert!(share > 0.96, "{share} of the peak, limit {limit}");
+}
+
+#[test]
+fn a_slow_rise_is_followed() {
+    // Twice the limit gives 6 % more.
+    let slow = |running: f64| 1e-3 * running.powf(0.085);
+    let (share, limit) = System::of(slow).regulated(&mut regulator(1024), 2_000_000);
+    assert!(share > 0.8, "{share} of the peak, limit {limit}");
+}
+
+#[test]
+fn it_follows_a_load_that_changes() {
+    let mut regulator = regulator(1024);
+    System::of(|running| 1e-3 * running).regulated(&mut regulator, 400_000);
+    assert_eq!(regulator.best.0, 1024);
+    let (share, limit) = System::of(collapsing).regulated(&mut regulator, 400_000);
+    assert!(share > 0.9, "{share} of the peak, limit {limit}");
+    let (_, limit) = System::of(|running| 1e-3 * running).regulated(&mut regulator, 4_000_000);
+    assert!(limit > 500, "{limit}");
+}
+
+#[test]
+fn a_load_below_the_capacity_does_not_drive_the_limit_down() {
+    let linear = |running: f64| 1e-3 * running;
+    let mut regulator = regulator(256);
+    System::of(linear).regulated(&mut regulator, 400_000);
+    assert_eq!(regulator.best.0, 256);
+    let mut half = System { offered: 0.128, ..System::of(linear) };
+    let (share, limit) = half.regulated(&mut regulator, 4_000_000);
+    assert!(share > 0.99 && limit >= 204, "{share} of what is offered, limit {limit}");
+}
+
+#[test]
+fn limits_stay_within_their_range() {
+    let mut regulator = Regulator::new(4, 8, 20, true);
+    let mut system = System::of(|running| 1.0 / (1.0 + running));
+    for _ in 0..10_000 {
+        let sample = system.sample(regulator.limit, 10);
+        let before = regulator.limit;
+        let changed = regulator.observe(sample);
+        assert!((4..=20).contains(&regulator.limit));
+        assert_eq!(changed.unwrap_or(before), regulator.limit);
+    }
+}
