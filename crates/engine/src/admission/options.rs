@@ -81,15 +81,11 @@ mod tests {
 
     #[test]
     fn rules_print_as_they_parse() {
-        for text in
-            ["off", "1", "640", "16x8", "adaptive", "adaptivex4", "adaptive:50us", "adaptive:1msx2"]
-        {
-            assert_eq!(text.parse::<AdmissionPolicy>().unwrap().to_string(), text);
-        }
         for text in ["off", "1", "640", "adaptive", "adaptive:50us"] {
             assert_eq!(text.parse::<AdmissionPolicy>().unwrap().to_string(), text);
         }
-        for text in ["", "on", "0", "-1", "1.5", "adaptive:", "adaptive:0ns", "adaptive:11s"] {
+        for text in ["", "on", "0", "-1", "1.5", "4x2", "adaptive:", "adaptive:0ns", "adaptive:11s"]
+        {
             assert_eq!(text.parse::<AdmissionPolicy>(), Err(NotAnAdmission), "{text:?}");
         }
     }
