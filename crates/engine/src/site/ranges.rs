@@ -55,10 +55,13 @@ impl<'s, M: Machine> SiteData<'s, M> {
         absent: bool,
     ) -> Result<Located<'s, M>, Abort> {
         let core = self.core;
+        // The explorer takes both ways, by the key: with the search another session's record is found without permission, and
+        // without it only after the permission. Each way hides bugs that the other shows.
+        let skips_search = !M::MINIATURE || key.prefix().is_multiple_of(2);
         loop {
             let place = place_of_leaf(home.id(), key.prefix());
             let sought = match self.kept_leaf(place) {
-                Some(leaf) if absent => home.seek_absent_from(core, leaf, key),
+                Some(leaf) if absent && skips_search => home.seek_absent_from(core, leaf, key),
                 Some(leaf) => home.seek_from(core, leaf, key),
                 None => home.seek(core, key),
             };
