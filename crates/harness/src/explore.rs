@@ -12,7 +12,7 @@
 //!
 //! Every fourth schedule runs without recording. Of the others, every fourth runs without recording values. Recording
 //! changes what happens between accesses and can hide a bug. In another fourth no record retires, and the invariant
-//! of the oldest transaction is checked. In every fourth of all kinds memory runs out. Of each 256 schedules the second half
+//! of the oldest transaction is checked. In every fourth of all kinds memory runs out. Of seven blocks of 128 schedules the second one
 //! needs permits ([`engine::admission`]).
 
 mod ages;

@@ -243,7 +243,7 @@ pub struct ExploreArguments {
     /// Procedures of each worker
     #[arg(long, value_name = "N", default_value = "4", value_parser = count)]
     pub procedures: u64,
-    /// Limit on the number of transactions that run at the same time: off, a number, or adaptive [default: half of the seeds
+    /// Limit on the number of transactions that run at the same time: off, a number, or adaptive [default: a seventh of the seeds
     /// draw one, also one that changes]
     #[arg(long, value_name = "RULE", value_parser = admission)]
     pub admission: Option<AdmissionPolicy>,

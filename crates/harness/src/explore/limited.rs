@@ -45,11 +45,11 @@ pub(super) struct Limiting {
 }
 
 impl Limiting {
-    /// Draws the limit of the schedule of `seed`, unless `asked` decides. Of each 256 schedules the second half has a limit.
-    /// In half of those workers put transactions aside, if the exploration allows it.
+    /// Draws the limit of the schedule of `seed`, unless `asked` decides. Of seven blocks of 128 schedules
+    /// the second one has a limit. A limit keeps transactions apart, so it hides other bugs. In half of those with a limit workers put transactions aside, if the exploration allows it.
     pub fn drawn(seed: u64, exploration: &Exploration) -> Limiting {
         let Exploration { workers, admission: asked, puts_aside, .. } = *exploration;
-        let limited = asked.is_none() && !(seed / 128).is_multiple_of(2);
+        let limited = asked.is_none() && seed / 128 % 7 == 1;
         let bits = next_random(&mut seed.clone());
         let limit = 1 + (bits >> 32) as usize % workers.max(1);
         let (policy, changes) = match bits % 4 {

@@ -6,8 +6,9 @@ use kilocore_harness::explore::Exploration;
 use protocols::{Isolation, ProtocolOptions, registry::declarations};
 use workloads::{micro::counters::Counters, smallbank::SmallBank, ycsb::Ycsb};
 
-/// Of each 256 schedules the second half has a limit: fixed, changing, or adaptive.
+/// Of seven blocks of 128 schedules the second one has a limit: fixed, changing, or adaptive.
 const FIRST_LIMITED: u64 = 128;
+const NEXT_LIMITED: u64 = FIRST_LIMITED + 7 * 128;
 
 fn isolating() -> Vec<&'static str> {
     let declared = declarations::<machine::Explored>(&ProtocolOptions::default());
@@ -26,7 +27,7 @@ fn every_protocol_runs_under_limits() {
         passes(&Counters::varied, &limited);
         passes(
             &SmallBank::varied,
-            &Exploration { first_seed: FIRST_LIMITED + 256, puts_aside: true, ..limited },
+            &Exploration { first_seed: NEXT_LIMITED, puts_aside: true, ..limited },
         );
     }
 }
@@ -48,10 +49,7 @@ fn architectures_run_under_limits() {
             ..exploration(protocol, &[], 128)
         };
         passes(&Ycsb::varied, &limited);
-        passes(
-            &Ycsb::varied,
-            &Exploration { fibers: 2, first_seed: FIRST_LIMITED + 256, ..limited },
-        );
+        passes(&Ycsb::varied, &Exploration { fibers: 2, first_seed: NEXT_LIMITED, ..limited });
     }
 }
 
