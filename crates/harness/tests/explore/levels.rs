@@ -2,7 +2,7 @@
 //! level is really weaker.
 
 use crate::{exploration, passes, violation};
-use engine::EngineError;
+use engine::{EngineError, admission::AdmissionPolicy};
 use kilocore_harness::{
     explore::{Exploration, Violation, explore},
     run::HarnessError,
@@ -61,7 +61,9 @@ fn passes_and_is_weaker(protocol: &str, level: Isolation) {
     passes(&Counters::varied, &asked);
     passes(&Ranges::varied, &asked);
     passes(&SmallBank::varied, &asked);
-    let demanding = Exploration { demand_strict: true, ..asked };
+    // A limit keeps transactions apart, and the anomaly needs them together.
+    let admission = Some(AdmissionPolicy::Off);
+    let demanding = Exploration { demand_strict: true, admission, ..asked };
     let violation = violation(&SmallBank::varied, &demanding);
     assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
 }
