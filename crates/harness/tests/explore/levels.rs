@@ -63,7 +63,7 @@ fn passes_and_is_weaker(protocol: &str, level: Isolation) {
     passes(&SmallBank::varied, &asked);
     // A limit keeps transactions apart, and the anomaly needs them together.
     let admission = Some(AdmissionPolicy::Off);
-    let demanding = Exploration { demand_strict: true, admission, ..asked };
+    let demanding = Exploration { demand_strict: true, admission, schedules: 50_000, ..asked };
     let violation = violation(&SmallBank::varied, &demanding);
     assert!(matches!(violation, Violation::Certificate(_)), "{violation}");
 }
