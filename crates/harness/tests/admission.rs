@@ -72,7 +72,7 @@ fn a_limit_that_does_not_bind_costs_nothing() {
     assert!((on / off - 1.0).abs() < 0.03, "{off} {on}");
 }
 
-/// What arrives is served, and the limit is not driven down because fewer transactions arrive than could run.
+/// All transactions that arrive are served. The limit does not fall because fewer of them arrive than could run.
 #[test]
 fn an_open_loop_below_its_capacity_is_served() {
     let arrivals = Some(Arrivals { process: Process::Poisson, rate_txn_per_s: 300_000.0 });

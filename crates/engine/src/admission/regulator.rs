@@ -66,7 +66,7 @@ const LATENCIES: u64 = 32;
 /// Part by which the highest rate is forgotten in each window.
 const FORGOTTEN: f64 = 0.01;
 
-/// What was seen since the last sample.
+/// Counts since the last sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// Ticks since the last sample.
@@ -77,7 +77,7 @@ pub struct Sample {
     pub spare: u64,
 }
 
-/// What the regulator is doing.
+/// The state of the regulator's search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// Doubles the limit while that pays.
