@@ -1,6 +1,6 @@
 //! Accesses to rows by their keys.
 
-use super::{CHANGE, INSERTION, Rows, Sited, Work, added};
+use super::{CHANGE, Rows, Sited, Work, added};
 use crate::site::NextAccess;
 use machine::{Category, Core, Machine};
 use protocols::Change;
@@ -25,11 +25,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             }
             return Ok(found);
         }
-        let (record, _) = self.locate(
-            table,
-            key,
-            Some(NextAccess { columns, intent, reads: true, absent: false }),
-        )?;
+        let (record, _) =
+            self.locate(table, key, Some(NextAccess { columns, intent, reads: true }))?;
         let layout = record.record.table().row_layout();
         if layout.variable().intersects(columns) {
             panic!(
@@ -59,7 +56,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let (record, _) = self.locate(
             table,
             key,
-            Some(NextAccess { columns, intent: Intent::Update, reads: false, absent: false }),
+            Some(NextAccess { columns, intent: Intent::Update, reads: false }),
         )?;
         self.with_held(record, (columns, values), |work, values| {
             work.write_row(record, Change { columns, values, state: None })
@@ -79,7 +76,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let (record, _) = self.locate(
             table,
             key,
-            Some(NextAccess { columns, intent: Intent::Update, reads: false, absent: false }),
+            Some(NextAccess { columns, intent: Intent::Update, reads: false }),
         )?;
         self.add_to_row(record, columns, deltas)
     }
@@ -108,7 +105,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     pub fn insert(&mut self, table: TableId, key: Key<'_>, row: &[u8]) -> Result<bool, Abort> {
         self.check_constant(table, ColumnSet::is_empty)?;
         self.rows.refused_by = None;
-        let (record, found) = self.locate(table, key, Some(INSERTION))?;
+        let (record, found) = self.locate(table, key, Some(CHANGE))?;
         let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
         if head.state.is_present() {
             return Ok(false);

@@ -213,7 +213,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let key = index.row_key(entry);
         let base = self.table(index.table);
         let own = columns.and(added::own_columns(base));
-        let next = NextAccess { columns: own, intent: Intent::Read, reads: true, absent: false };
+        let next = NextAccess { columns: own, intent: Intent::Read, reads: true };
         let (record, _) = self.locate(index.table, key, Some(next))?;
         self.read_beside_scan(true);
         let head = self.read_record(record, own, Intent::Read, row)?;

@@ -356,10 +356,7 @@ impl<'s, M: Machine> Rows<'s, M> {
 
 /// The access that follows a look-up of a row that is going to be deleted, or of an entry.
 const CHANGE: NextAccess =
-    NextAccess { columns: ColumnSet::NONE, intent: Intent::Update, reads: true, absent: false };
-
-/// The access that follows a look-up of a row that is going to be inserted.
-const INSERTION: NextAccess = NextAccess { absent: true, ..CHANGE };
+    NextAccess { columns: ColumnSet::NONE, intent: Intent::Update, reads: true };
 
 /// A record and the number of its site.
 pub(crate) struct Sited<'s, M: Machine> {

@@ -96,11 +96,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         if added::are_added(self.table(table), columns) {
             return self.fetch_added(table, key, columns, intent, out);
         }
-        let (at, _) = self.locate(
-            table,
-            key,
-            Some(NextAccess { columns, intent, reads: true, absent: false }),
-        )?;
+        let (at, _) = self.locate(table, key, Some(NextAccess { columns, intent, reads: true }))?;
         let layout = self.table(table).row_layout();
         out.clear();
         if !layout.variable().intersects(columns) {

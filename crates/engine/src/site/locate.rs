@@ -9,14 +9,13 @@ use storage::{Found, Record, Sought, Table};
 use txn::{Abort, AbortReason, Key, KeyRange, TableId};
 
 impl<'s, M: Machine> SiteData<'s, M> {
-    /// Implements [`Site::locate`](super::Site::locate). `absent` is set if the row is most likely absent.
+    /// Implements [`Site::locate`](super::Site::locate).
     pub fn locate(
         &mut self,
         protocol: &mut dyn SessionProtocol<'s, M>,
         announced: &Announced<'s, M>,
         table: TableId,
         key: Key<'_>,
-        absent: bool,
     ) -> Result<Located<'s, M>, Abort> {
         let home = self.table(table);
         match key {
@@ -24,7 +23,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 protocol.approach(home.schema(), KeyRange::one(number))?;
                 self.core.account(Category::Index);
                 match home.is_ordered() {
-                    true => self.locate_in_order(protocol, home, number, absent),
+                    true => self.locate_in_order(protocol, home, number),
                     false => match announced.find(self.core, home, number) {
                         Some(record) => {
                             Ok(Located { record, name: Name::Number(number), made: false })
@@ -36,7 +35,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
             Key::Bytes(bytes) => {
                 self.core.account(Category::Index);
                 match home.orders_bytes() {
-                    true => self.locate_bytes_in_order(protocol, home, bytes, absent),
+                    true => self.locate_bytes_in_order(protocol, home, bytes),
                     false => self.locate_bytes(protocol, home, bytes),
                 }
             }
@@ -89,14 +88,13 @@ impl<'s, M: Machine> SiteData<'s, M> {
         protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: &[u8],
-        absent: bool,
     ) -> Result<Located<'s, M>, Abort> {
         if protocol.locks_partitions() {
             let digest = home.digest(self.core, key);
             self.approach_digest(protocol, home, digest)?;
         }
         let key = home.byte_key(self.core, key);
-        self.locate_in_order(protocol, home, key, absent)
+        self.locate_in_order(protocol, home, key)
     }
 
     /// Announces the partition of a byte key to the protocol. Partitions of byte keys depend on their digests.

@@ -53,8 +53,6 @@ pub(crate) struct NextAccess {
     pub intent: Intent,
     /// Set if the access reads the columns.
     pub reads: bool,
-    /// Set if the row is most likely absent, as before an insertion. The look-up then saves itself a search.
-    pub absent: bool,
 }
 
 /// The operations that one owner of data executes for one transaction. After an error the transaction cannot commit, and
@@ -450,7 +448,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         match self.data.table(table).has_plain_inserts() {
             true => self
                 .data
-                .locate(&mut self.protocol, &self.announced, table, Key::Number(key), true)
+                .locate(&mut self.protocol, &self.announced, table, Key::Number(key))
                 .map(Some),
             false => Ok(None),
         }
@@ -623,10 +621,9 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         &mut self,
         table: TableId,
         key: Key<'_>,
-        next: Option<NextAccess>,
+        _: Option<NextAccess>,
     ) -> Result<Located<'s, M>, Abort> {
-        let absent = next.is_some_and(|next| next.absent);
-        self.data.locate(&mut self.protocol, &self.announced, table, key, absent)
+        self.data.locate(&mut self.protocol, &self.announced, table, key)
     }
 
     fn find(&self, table: TableId, name: &Name) -> Option<Record<'s, M>> {

@@ -46,22 +46,17 @@ fn place_of_leaf(table: TableId, prefix: u64) -> usize {
 
 impl<'s, M: Machine> SiteData<'s, M> {
     /// Returns the record of `key`. Makes it if there is none, after the protocol has permitted that in the
-    /// key's range. If the row is most likely `absent`, the leaf that the session has kept is not searched first.
+    /// key's range.
     pub(super) fn locate_in_order<K: NamedKey>(
         &mut self,
         protocol: &mut dyn SessionProtocol<'s, M>,
         home: &'s Table<M>,
         key: K,
-        absent: bool,
     ) -> Result<Located<'s, M>, Abort> {
         let core = self.core;
-        // The explorer takes both ways, by the key: with the search another session's record is found without permission, and
-        // without it only after the permission. Each way hides bugs that the other shows.
-        let skips_search = !M::MINIATURE || key.prefix().is_multiple_of(2);
         loop {
             let place = place_of_leaf(home.id(), key.prefix());
             let sought = match self.kept_leaf(place) {
-                Some(leaf) if absent && skips_search => home.seek_absent_from(core, leaf, key),
                 Some(leaf) => home.seek_from(core, leaf, key),
                 None => home.seek(core, key),
             };

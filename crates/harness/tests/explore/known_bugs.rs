@@ -119,7 +119,7 @@ bugs! {
     ssn_without_exclusion;
     ssn_without_read_stamps;
     ssn_without_waiting;
-    hekaton_without_waiting;
+    hekaton_without_waiting, "G1a, aborted read";
     hekaton_loses_dependencies [Stuck(Deadlock(_))];
     hekaton_validates_at_begin;
     hekaton_passes_announced;

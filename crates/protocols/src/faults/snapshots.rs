@@ -21,7 +21,7 @@ planted! {
     SSN_WITHOUT_WAITING = "ssn_without_waiting" in "SSN" on "smallbank", Certificate:
     "SSN's reader does not wait for an overwriter that is about to commit with an earlier stamp";
 
-    HEKATON_WITHOUT_WAITING = "hekaton_without_waiting" in "HEKATON" on "rooms", CertificateOrLaw:
+    HEKATON_WITHOUT_WAITING = "hekaton_without_waiting" in "HEKATON" on "rooms", Certificate:
     "HEKATON commits without waiting for those whose versions it has read before they were decided";
 
     HEKATON_LOSES_DEPENDENCIES = "hekaton_loses_dependencies" in "HEKATON" on "counters", Progress:

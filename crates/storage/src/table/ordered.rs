@@ -122,10 +122,7 @@ impl<M: Machine> Table<M> {
     #[inline]
     pub fn seek<K: OrderedKey>(&self, core: &M::Core, key: K) -> Sought<'_, M> {
         let rows = self.ordered::<K>();
-        match rows.tree.seek(core, key) {
-            (leaf, Some(offset)) => Sought::Found(self.record_at(offset), rows.leaf(leaf)),
-            (leaf, None) => Sought::Absent(rows.leaf(leaf)),
-        }
+        self.sought(rows, rows.tree.seek(core, key))
     }
 
     /// Does the same as [`Table::seek`]. `near` is the leaf where the key is likely to be: one that an earlier search in this table
@@ -138,25 +135,19 @@ impl<M: Machine> Table<M> {
         key: K,
     ) -> Sought<'_, M> {
         let rows = self.ordered::<K>();
-        match rows.tree.seek_from(core, near.offset, key) {
-            (leaf, Some(offset)) => Sought::Found(self.record_at(offset), rows.leaf(leaf)),
-            (leaf, None) => Sought::Absent(rows.leaf(leaf)),
-        }
+        self.sought(rows, rows.tree.seek_from(core, near.offset, key))
     }
 
-    /// Returns the leaf to which `key` belongs, or its record. `near` is as in [`Table::seek_from`]. The key is most likely absent: if
-    /// it belongs to `near`, this leaf is returned without a search in it.
-    #[inline]
-    pub fn seek_absent_from<K: OrderedKey>(
-        &self,
-        core: &M::Core,
-        near: Leaf<'_, M>,
-        key: K,
-    ) -> Sought<'_, M> {
-        let rows = self.ordered::<K>();
-        match rows.tree.is_leaf_of(core, near.offset, key) {
-            true => Sought::Absent(rows.leaf(near.offset)),
-            false => self.seek(core, key),
+    /// Returns what a search in the tree has found: a leaf, and the offset of the key's record.
+    #[inline(always)]
+    fn sought<'s, K: OrderedKey>(
+        &'s self,
+        rows: &'s OrderedRows<M, K>,
+        (leaf, offset): (u64, Option<u64>),
+    ) -> Sought<'s, M> {
+        match offset {
+            Some(offset) => Sought::Found(self.record_at(offset), rows.leaf(leaf)),
+            None => Sought::Absent(rows.leaf(leaf)),
         }
     }
 

@@ -314,18 +314,6 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
     }
 
-    /// Returns true if `leaf`, a leaf of this tree now or earlier, is the leaf of `key`. Returns false if another session is
-    /// changing it.
-    #[inline]
-    pub fn is_leaf_of(&self, core: &M::Core, leaf: u64, key: K) -> bool {
-        let leaf = self.at(leaf);
-        let Some(version) = leaf.begin_read(core) else { return false };
-        let anywhere = core.is_planted(faults::KEPT_LEAF_UNCHECKED);
-        leaf.level(core) == 0
-            && (leaf.covers(core, key) || anywhere)
-            && leaf.is_still(core, version)
-    }
-
     /// Returns the value of `key` in `leaf`, or none if the key does not belong there or another session is changing it.
     #[inline(always)]
     fn seek_in(&self, core: &M::Core, leaf: u64, key: K) -> Option<Option<u64>> {

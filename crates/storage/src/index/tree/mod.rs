@@ -97,15 +97,6 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         }
     }
 
-    /// Returns true if `leaf`, which an earlier search has returned, is known to be the leaf of `key`.
-    #[inline(always)]
-    pub fn is_leaf_of(&self, core: &M::Core, leaf: u64, key: K) -> bool {
-        match self {
-            Tree::BTree(tree) => tree.is_leaf_of(core, leaf, key),
-            Tree::RedBlack(_) => false,
-        }
-    }
-
     /// Returns the value of `key`.
     #[inline(always)]
     pub fn find(&self, core: &M::Core, key: K) -> Option<u64> {
