@@ -1,7 +1,6 @@
 //! Tests that every planted bug is caught by the detector that it names, with one test for each bug.
 
 use crate::{exploration, explored, violation};
-use engine::admission::AdmissionPolicy;
 use kilocore_harness::explore::{
     Exploration,
     Violation::{self, Panic, Stuck},
@@ -167,10 +166,7 @@ fn none_is_missing() {
 }
 
 fn with_bug(name: &str, schedules: u64) -> Exploration {
-    // A limit keeps transactions apart, so only bugs of permits need one.
-    let admission = (!name.starts_with("permit")).then_some(AdmissionPolicy::Off);
-    let mutant = Some(name.into());
-    Exploration { mutant, admission, epoch_order: false, ..exploration("", &[], schedules) }
+    Exploration { mutant: Some(name.into()), epoch_order: false, ..exploration("", &[], schedules) }
 }
 
 /// With fewer and shorter transactions, a phantom can take a hundred thousand schedules to show.
