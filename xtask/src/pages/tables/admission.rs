@@ -28,6 +28,10 @@ On `graphite` a number of cores is a chip with as many tiles. On the large chip 
 longer, alone too. So a peak of few cores cannot be reached on 1024 tiles with the same number of transactions. The table of
 `chip1024` has the peak of 16 to 64 cores on the 1024 tiles themselves.
 
+The commits below each table say which regulator was measured. Commit 8a79fec changed the regulator afterwards, and these tables have
+not been measured again. At theta 0.6 DL_DETECT collapses under the new one too: a fixed limit of 64 gives 17 times as much
+([diary](../diary.md), *Admission with fixed limits*).
+
 ";
 
 /// Returns the page.

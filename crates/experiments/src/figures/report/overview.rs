@@ -16,9 +16,11 @@ fn counts(outcomes: &[Outcome]) -> [(Verdict, usize); 3] {
 /// Returns the overview as a page that needs no network, to be put beside the figures' folders.
 pub fn overview_html(outcomes: &[Outcome]) -> String {
     let mut html = head("Figures");
-    html.push_str("<h1>Figures of papers on the simulated machine</h1>\n<p>Statements: ");
+    html.push_str(
+        "<h1>Figures of papers on the simulated machine</h1>\n<p>Statements by verdict: ",
+    );
     let counted = counts(outcomes).map(|(verdict, count)| {
-        format!("<span class=\"{}\">{count} {}</span>", class(verdict), verdict.name())
+        format!("<span class=\"{}\">{}: {count}</span>", class(verdict), verdict.name())
     });
     let _ = writeln!(html, "{}.</p>", counted.join(", "));
     for outcome in outcomes {
