@@ -322,17 +322,17 @@ fn run_caught<S: Session + ?Sized, L: Client>(
 
 /// Attempts the drawn procedure with a permit, and releases it, unless a planted bug keeps it. A panic releases it too.
 #[inline(always)]
-fn permitted<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
-    core: &M::Core,
+fn permitted<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
+    core: &'c M::Core,
     session: &mut S,
     client: &mut L,
     drawn: Drawn<'_>,
-    plan: &mut Loop<'_, M, W>,
+    plan: &mut Loop<'a, M, W>,
     report: &mut WorkerReport,
-    permit: Permit<'_, M>,
+    mut permit: Permit<'c, M>,
 ) -> Outcome {
     plan.watcher.admitted();
-    let outcome = transact(core, session, client, drawn, plan, report);
+    let outcome = transact(core, session, client, drawn, plan, report, &mut permit);
     plan.watcher.leaves();
     let keeps = match outcome {
         Outcome::Committed(_) => false,
@@ -348,13 +348,14 @@ fn permitted<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
 
 /// Attempts the drawn procedure until it commits, will not be retried, or is put aside.
 #[inline(always)]
-fn transact<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
-    core: &M::Core,
+fn transact<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
+    core: &'c M::Core,
     session: &mut S,
     client: &mut L,
     drawn: Drawn<'_>,
-    plan: &mut Loop<'_, M, W>,
+    plan: &mut Loop<'a, M, W>,
     report: &mut WorkerReport,
+    permit: &mut Permit<'c, M>,
 ) -> Outcome {
     let Drawn { partitions, plan: accesses, intended, changes_threads } = drawn;
     let mut attempt = 0;
@@ -393,13 +394,26 @@ fn transact<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
             let ticks = plan.back_off.ticks(attempt, bits, core.ticks_per_second());
             return Outcome::PutAside { now, due: now + ticks };
         }
-        let ticks = match session.longest_back_off() {
-            Some(bound) => ((u128::from(bits) * u128::from(bound)) >> 64) as u64,
-            None => plan.back_off.ticks(attempt, bits, core.ticks_per_second()),
-        };
-        let before = core.account(Category::BackOff);
-        core.back_off(ticks);
-        core.account(before);
+        if plan.admission.gives_way(permit) {
+            plan.watcher.leaves();
+            if !core.is_planted(faults::RETRIES_WITHOUT_A_PERMIT) {
+                *permit = plan.admission.enter(core);
+            }
+            plan.watcher.admitted();
+            let now = core.now();
+            if plan.stop.peek() != 0 || plan.meter.is_over(core, now) {
+                plan.meter.given_up(intended, now, true);
+                return Outcome::GivenUp(now);
+            }
+        } else {
+            let ticks = match session.longest_back_off() {
+                Some(bound) => ((u128::from(bits) * u128::from(bound)) >> 64) as u64,
+                None => plan.back_off.ticks(attempt, bits, core.ticks_per_second()),
+            };
+            let before = core.account(Category::BackOff);
+            core.back_off(ticks);
+            core.account(before);
+        }
         attempt += 1;
     }
 }

@@ -13,7 +13,7 @@
 //! A transaction has these states:
 //!
 //! ```text
-//!          enter                granted                    commit, given up, put aside, panic
+//!          enter                granted              commit, given up, put aside, gives way, panic
 //! outside -------> waiting ----------------> admitted ------------------------------------------> outside
 //!                  (nothing is held)         (attempts, back-offs)        the permit is released
 //! ```
@@ -24,9 +24,14 @@
 //! - **A permit is kept over the retries of its transaction**, and over its back-offs. So those that were aborted go before
 //!   those that have not begun. A transaction that is put aside (its worker goes on with another one) releases its permit,
 //!   because its worker asks for another one.
+//! - **After an abort a transaction gives way** if more transactions run than the limit allows, because it was lowered. It
+//!   releases its permit, and asks for another one before its next attempt. Between two attempts it holds nothing, as
+//!   before the first one. So a system that aborts a lot has few transactions soon after the limit fell.
 //! - **No permit is lost.** A [`Permit`] releases itself when it is dropped, also by a panic.
 //! - **No transaction starves** where the permits are granted in the order of requests (`permits.rs`): each session has at
-//!   most one request, so a request waits for at most as many grants as its group has sessions. Where the system can take
+//!   most one request, so a request waits for at most as many grants as its group has sessions. A transaction that gives
+//!   way waits once more, which a limit that falls again and again could repeat. The regulator lowers a ceiling less and less
+//!   often. Where the system can take
 //!   the processor from a session, the first running session that comes takes a free permit, as with latches
 //!   ([`machine::Core::overtakes`]). There it is likely but not certain that each gets its turn.
 //! - **There are never more transactions admitted than the largest limit in force since they were admitted.** A lower limit

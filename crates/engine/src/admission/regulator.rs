@@ -1,43 +1,51 @@
 //! Sets the limit by its effect on the rate of commits.
 //!
 //! Source: Heiss and Wagner, VLDB 1991 (incremental steps: a hill climber on throughput over the limit). What is ours:
-//! the slow start, the comparison with the rate before and after a probe, and probes that become rare.
+//! the slow start, the comparison with the rate before and after a probe, probes that become rare, and the way out of a
+//! collapse.
 //!
-//! The regulator sees samples: how much time has passed, and how many transactions have committed. It collects them into
-//! *windows*. A window is long enough that its rate is known to about two percent. After each change of the limit it
-//! leaves out as many commits as transactions can be in flight, twice, so that a window belongs to one limit.
+//! The regulator sees samples ([`Sample`]). It collects them into *windows* ([`Window`]). A window is long enough that its
+//! rate is known to about two percent. After each change of the limit it waits until no more transactions run than the
+//! limit allows, and then leaves out two commits for each of them, so that a window belongs to one limit.
 //!
 //! ```text
 //!              rate rises: twice the limit, or the root of two times if it rises by less than half
 //!              +--------+
 //!              v        |     no gain at the first step: half the limit, while the rate rises
 //!  start --> GROW ------+-----------------------------------> SHRINK
-//!              | no gain                                        | no gain
-//!              +--------------------> REFINE <------------------+
-//!                        the best limit times and divided by the root of two
-//!                                       |
-//!                                       v            probe better than both neighbours
-//!                HOLD (windows) ---> PROBE (one window, limit times or divided by 1.25) ---> BACK (one window)
-//!                  ^                                                                           |
-//!                  +---------------------------------------------------------------------------+
+//!              ^ no gain                                        | no gain
+//!              | +--------------------> REFINE <----------------+
+//!    collapse  |         the best limit times and divided by the root of two
+//!   that ended |                       |
+//!              |                       v            probe better than both neighbours
+//!           RECOVER  HOLD (windows) ---> PROBE (one window, limit times or divided by 1.25) ---> BACK (one window)
+//!              ^       ^                                                                           |
+//!     collapse |       +---------------------------------------------------------------------------+
 //! ```
 //!
-//! - **Slow start.** The limit begins small. So a collapse, which takes long to undo, does not begin.
+//! - **Slow start.** The limit begins small. So a collapse, which takes long to undo, does not begin at once.
 //! - **A probe counts only if its rate is higher than that of the window before and that of the window after it.** So a
 //!   rate that changes by itself does not move the limit.
 //! - **Probes become rare.** Each pair of probes that gains nothing doubles the number of windows between probes, to at
 //!   most 64. A system without contention holds the limit at the number of sessions, and loses a fifth of one
 //!   window in about 130 by probing.
-//! - **A fall of the rate in HOLD** by more than 15 % means that the load has changed, or that a collapse has begun slowly.
-//!   The regulator searches again, downwards first.
-//! - **A rate below half of the highest one of late** is a collapse. The limit is divided by four, and grows again from
-//!   there, but not to the limit at which it happened: that has become a ceiling, which rises slowly. A collapse lasts
-//!   longer than its cause, so neither waiting for many commits nor small steps would do.
+//! - **A rate below half of what it should be is a collapse**, and so are two windows in HOLD whose rate is lower by a
+//!   quarter. The regulator does not wait for the end of a window: in a collapse hardly anything commits, so a window would
+//!   take long, and so would the way back. RECOVER waits under a quarter of the limit. Then the limit grows again, but not
+//!   to the one at which the collapse happened: a little below it is a ceiling now, which rises after a while, and later
+//!   each time. If the lower limit does not help, the limit was not at fault: the load has changed, or something else has
+//!   the processors. Then the regulator searches again, downwards first.
 //! - **Where the limit does not bind**, because there are permits to spare, the rate says nothing of the limit. Such
 //!   windows decide nothing. So a load below the capacity does not drive the limit down.
 
-/// Number of windows in HOLD after which a probe comes, at most.
-const MOST_PATIENCE: u32 = 64;
+mod climb;
+mod collapse;
+mod window;
+
+use collapse::Ceiling;
+pub use window::Sample;
+use window::Window;
+
 /// Commits of a window while the regulator searches.
 const WINDOW: u64 = 1000;
 /// Commits of a window where runs are miniatures.
@@ -49,33 +57,12 @@ const MOST_HELD_WINDOW: u64 = 16;
 const QUICK_PART: u64 = 5;
 /// Gain in rate that needs no whole window to be certain, as a factor.
 const QUICK_GAIN: f64 = 1.4;
-/// Gain in rate with which the limit is doubled once more, as a factor. With a smaller gain it grows by the root of two.
-const STEEP_GAIN: f64 = 1.5;
-/// Gain in rate by which a step of the search counts, as a factor.
-const SEARCH_GAIN: f64 = 1.02;
-/// Gain in rate by which a probe counts, as a factor.
-const PROBE_GAIN: f64 = 1.01;
-/// Fall of the rate in HOLD with which the search begins again, as a factor.
-const FALL: f64 = 0.85;
-/// Share of the rate that a limit should give, below which the system has collapsed.
-const COLLAPSE: f64 = 0.5;
 /// Least number of commits of a window as a multiple of the limit: while a rate rises steeply, and otherwise. A collapse takes
 /// many latencies to show.
 const QUICK_LATENCIES: u64 = 16;
 const LATENCIES: u64 = 32;
 /// Part by which the highest rate is forgotten in each window.
 const FORGOTTEN: f64 = 0.01;
-
-/// Counts since the last sample.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
-    /// Ticks since the last sample.
-    pub ticks: u64,
-    /// Commits of all sessions since the last sample.
-    pub commits: u64,
-    /// Number of permits that could be had at once at the end of the sample.
-    pub spare: u64,
-}
 
 /// The state of the regulator's search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +79,9 @@ enum Phase {
     Probe { before: f64 },
     /// Is back at the best limit after a probe.
     Back { before: f64, probe: f64, probed: usize },
+    /// Waits under a much lower limit for the end of a collapse, for some ticks and commits by now. Limit and rate of the
+    /// collapse are kept.
+    Recover { collapse: (usize, f64), ticks: u64, commits: u64 },
 }
 
 /// Sets the limit by its effect on the rate of commits.
@@ -106,8 +96,12 @@ pub struct Regulator {
     best: (usize, f64),
     /// The limit with the highest rate of late, and that rate.
     peak: (usize, f64),
-    /// Limit that is not exceeded, because the system collapsed above it. It rises slowly.
-    ceiling: usize,
+    ceiling: Ceiling,
+    /// Set if the rate has fallen in the last window of HOLD.
+    has_fallen: bool,
+    /// Number of windows until the rate in HOLD is known. After a search the rate is higher for a while, because conflicts
+    /// build up slowly.
+    unknown: u32,
     phase: Phase,
     /// Number of windows between two probes.
     patience: u32,
@@ -115,22 +109,25 @@ pub struct Regulator {
     upwards: bool,
     /// Number of probes without gain since the last one with a gain.
     failed: u32,
-    /// Commits that are still left out after a change.
-    settling: u64,
-    /// Ticks for which commits have been left out.
-    settled: u64,
+    /// What is left out after a change of the limit, if anything still is.
+    settling: Option<Settling>,
     window: Window,
+    /// The last samples, in which a collapse would show.
+    recent: Window,
     window_commits: u64,
 }
 
-/// Sums over samples.
-#[derive(Clone, Copy, Debug, Default)]
-struct Window {
-    ticks: u64,
+/// The time after a change of the limit.
+#[derive(Clone, Copy, Debug)]
+struct Settling {
+    /// Set if the limit was lowered, until as few transactions run.
+    drains: bool,
+    /// Commits that are still left out.
     commits: u64,
-    samples: u32,
-    /// Number of samples at which the limit bound.
-    bound: u32,
+    /// Number of them at the begin.
+    all: u64,
+    /// Ticks for which commits have been left out.
+    ticks: u64,
 }
 
 impl Regulator {
@@ -151,17 +148,19 @@ impl Regulator {
             first: limit,
             best: (limit, 0.0),
             peak: (limit, 0.0),
-            ceiling: most,
+            ceiling: Ceiling::at(most),
+            has_fallen: false,
+            unknown: 0,
             phase: Phase::Grow,
             patience: 1,
             upwards: true,
             failed: 0,
-            settling: 0,
-            settled: 0,
+            settling: None,
             window: Window::default(),
+            recent: Window::default(),
             window_commits: if miniature { MINIATURE_WINDOW } else { WINDOW },
         };
-        regulator.settle(limit);
+        regulator.settle(false, limit);
         regulator
     }
 
@@ -172,58 +171,90 @@ impl Regulator {
 
     /// Takes a sample into account. Returns the limit if it changes.
     pub fn observe(&mut self, sample: Sample) -> Option<usize> {
-        if self.settling > 0 {
-            self.settled += sample.ticks;
-            self.settling = self.settling.saturating_sub(sample.commits);
-            // If hardly anything commits, a collapse is under way, and there is no point in waiting for it to settle.
-            if self.settling > 0 && !self.takes_too_long(self.settled, 2 * self.limit as u64) {
-                return None;
-            }
-            self.settling = 0;
-            return None;
+        let before = self.limit;
+        self.take(sample);
+        (self.limit != before).then_some(self.limit)
+    }
+
+    fn take(&mut self, sample: Sample) {
+        if self.drains(sample) {
+            return;
         }
-        let window = &mut self.window;
-        window.ticks += sample.ticks;
-        window.commits += sample.commits;
-        window.samples += 1;
-        window.bound += u32::from(sample.spare * 4 <= self.limit as u64);
-        let Window { ticks, commits, samples, bound } = *window;
+        self.recent.add(sample, self.limit);
+        if let Phase::Recover { ticks, commits, .. } = &mut self.phase {
+            *ticks += sample.ticks;
+            *commits += sample.commits;
+            return self.recovers();
+        }
+        if self.collapses() {
+            return self.collapsed(self.recent.rate());
+        }
+        if self.settles(sample) {
+            return;
+        }
+        self.window.add(sample, self.limit);
+        let (window, rate) = (self.window, self.window.rate());
         let enough = self.enough();
-        let rate = commits as f64 / ticks.max(1) as f64;
         let quick = self.phase == Phase::Grow
-            && commits * QUICK_PART >= self.window_commits
-            && commits >= QUICK_LATENCIES * self.limit as u64
+            && window.commits * QUICK_PART >= self.window_commits
+            && window.commits >= QUICK_LATENCIES * self.limit as u64
             && rate > self.best.1 * QUICK_GAIN;
-        if commits < enough && !quick && !self.takes_too_long(ticks, enough) {
-            return None;
+        if window.commits < enough && !quick && !self.takes_too_long(window.ticks, enough) {
+            return;
         }
         self.window = Window::default();
-        let before = self.limit;
         self.peak.1 *= 1.0 - FORGOTTEN;
         if rate > self.peak.1 {
-            self.peak = (before, rate);
+            self.peak = (self.limit, rate);
         }
-        match bound * 2 >= samples {
-            true if self.has_collapsed(rate) => self.collapsed(),
+        match window.is_bound() {
             true => self.measured(rate),
             false => self.unbound(),
         }
-        (self.limit != before).then_some(self.limit)
+    }
+
+    /// Returns true if more transactions run than a lowered limit allows, by an eighth at least.
+    fn drains(&mut self, sample: Sample) -> bool {
+        let limit = self.limit as u64;
+        match &mut self.settling {
+            Some(settling) => settling.drains &= sample.excess * 8 > limit,
+            None => return false,
+        }
+        self.settling.is_some_and(|settling| settling.drains)
+    }
+
+    /// Returns true if this sample is left out because the limit has changed.
+    fn settles(&mut self, sample: Sample) -> bool {
+        let Some(mut settling) = self.settling else { return false };
+        settling.ticks += sample.ticks;
+        settling.commits = settling.commits.saturating_sub(sample.commits);
+        let lasts = settling.commits > 0 && !self.takes_too_long(settling.ticks, settling.all);
+        self.settling = lasts.then_some(settling);
+        true
     }
 
     /// Returns the number of commits of a window. The rarer the probes, the more precise they are.
     fn enough(&self) -> u64 {
-        if self.window_commits < WINDOW {
+        if self.is_miniature() {
             return self.window_commits;
         }
         let commits = match self.phase {
-            Phase::Grow | Phase::Shrink | Phase::Refine { .. } => self.window_commits,
             Phase::Hold { .. } | Phase::Probe { .. } | Phase::Back { .. } => {
                 let windows = HELD_WINDOW * u64::from(self.patience);
                 self.window_commits * windows.min(MOST_HELD_WINDOW)
             }
+            _ => self.window_commits,
         };
         commits.max(LATENCIES * self.limit as u64)
+    }
+
+    /// Returns the number of commits of a window of the search.
+    fn short(&self) -> u64 {
+        self.window_commits.max(LATENCIES * self.limit as u64)
+    }
+
+    fn is_miniature(&self) -> bool {
+        self.window_commits < WINDOW
     }
 
     /// Returns true if `ticks` are much more than `commits` commits take at the highest rate.
@@ -231,173 +262,19 @@ impl Regulator {
         self.peak.1 * ticks as f64 > 4.0 * commits as f64
     }
 
-    /// Returns true if a rate is less than half of what it should be, given the highest one. A lower limit must give its part at
-    /// least, because fewer transactions disturb each other less.
-    fn has_collapsed(&self, rate: f64) -> bool {
-        let (limit, peak) = self.peak;
-        let part = (self.limit as f64 / limit as f64).min(1.0);
-        self.limit > self.least && rate < peak * part * COLLAPSE
-    }
-
-    /// Begins the search anew, far below a limit at which the system has collapsed.
-    fn collapsed(&mut self) {
-        let ceiling = scaled(self.limit, 0.8).clamp(self.least, self.most);
-        if self.best.1 > 0.0 {
-            self.ceiling = ceiling.min(self.ceiling);
-        }
-        let limit = (self.limit / 4).max(self.least);
-        (self.patience, self.failed) = (1, 0);
-        (self.first, self.best) = (limit, (limit, 0.0));
-        self.phase = Phase::Grow;
-        self.set(limit);
-    }
-
     /// Sets the limit, and leaves out the commits of those that were admitted before.
     fn set(&mut self, limit: usize) {
-        let limit = limit.clamp(self.least, self.ceiling.max(self.least));
-        self.settle(self.limit.max(limit));
+        let limit = limit.clamp(self.least, self.ceiling.limit);
+        // Transactions that began without a limit are not among those that are counted.
+        let in_flight = if self.is_limited() { limit } else { self.most };
+        self.settle(limit < self.limit, in_flight);
         self.limit = limit;
     }
 
-    fn settle(&mut self, in_flight: usize) {
-        self.settling = if self.window_commits < WINDOW { 1 } else { 2 * in_flight as u64 };
-        self.settled = 0;
-        self.window = Window::default();
-    }
-
-    /// Decides after a window in which there were permits to spare.
-    fn unbound(&mut self) {
-        if matches!(self.phase, Phase::Probe { .. } | Phase::Refine { .. }) {
-            self.hold();
-        }
-    }
-
-    /// Decides after a window with this rate.
-    fn measured(&mut self, rate: f64) {
-        match self.phase {
-            Phase::Grow => self.grown(rate),
-            Phase::Shrink => self.shrunk(rate),
-            Phase::Refine { above } => self.refined(rate, above),
-            Phase::Hold { windows } => self.held(rate, windows),
-            Phase::Probe { before } => {
-                let probed = self.limit;
-                self.phase = Phase::Back { before, probe: rate, probed };
-                self.set(self.best.0);
-            }
-            Phase::Back { before, probe, probed } => self.back(rate, before, (probe, probed)),
-        }
-    }
-
-    fn grown(&mut self, rate: f64) {
-        let (limit, best) = self.best;
-        if rate > best * SEARCH_GAIN || self.limit == limit {
-            let steep = rate > best * STEEP_GAIN;
-            let next =
-                if steep { self.limit * 2 } else { scaled(self.limit, std::f64::consts::SQRT_2) };
-            self.best = (self.limit, rate);
-            match self.limit >= self.ceiling {
-                true => self.hold(),
-                false => self.set(next),
-            }
-        } else if limit == self.first && limit > self.least {
-            // The first step has not paid.
-            self.phase = Phase::Shrink;
-            self.set(limit / 2);
-        } else {
-            self.refine();
-        }
-    }
-
-    fn shrunk(&mut self, rate: f64) {
-        if rate > self.best.1 * SEARCH_GAIN {
-            self.best = (self.limit, rate);
-            if self.limit > self.least {
-                return self.set(self.limit / 2);
-            }
-        }
-        self.refine();
-    }
-
-    fn refine(&mut self) {
-        self.phase = Phase::Refine { above: true };
-        self.set(scaled(self.best.0, std::f64::consts::SQRT_2));
-        if self.limit == self.best.0 {
-            self.refined(0.0, true);
-        }
-    }
-
-    fn refined(&mut self, rate: f64, above: bool) {
-        if rate > self.best.1 * PROBE_GAIN {
-            self.best = (self.limit, rate);
-            return self.hold();
-        }
-        match above {
-            true => {
-                self.phase = Phase::Refine { above: false };
-                self.set(scaled(self.best.0, std::f64::consts::FRAC_1_SQRT_2));
-            }
-            false => self.hold(),
-        }
-    }
-
-    /// Goes on with the best limit.
-    fn hold(&mut self) {
-        self.phase = Phase::Hold { windows: self.patience };
-        if self.limit != self.best.0 {
-            self.set(self.best.0);
-        }
-    }
-
-    fn held(&mut self, rate: f64, windows: u32) {
-        if rate < self.best.1 * FALL {
-            self.patience = 1;
-            self.best = (self.limit, rate);
-            if self.limit > self.least {
-                self.phase = Phase::Shrink;
-                self.set(self.limit / 2);
-            }
-            return;
-        }
-        if rate * FALL > self.best.1 {
-            // The load has changed.
-            (self.patience, self.ceiling) = (1, self.most);
-        }
-        // The rate at the best limit is followed slowly.
-        self.best.1 += (rate - self.best.1) / 4.0;
-        if windows > 1 {
-            self.phase = Phase::Hold { windows: windows - 1 };
-            return;
-        }
-        let at = self.best.0;
-        // At an end of the range there is one direction.
-        self.upwards = (self.upwards || at == self.least) && at < self.ceiling;
-        let probe = scaled(at, if self.upwards { 1.25 } else { 0.8 });
-        let probe = probe.clamp(self.least, self.ceiling.max(self.least));
-        if probe == at {
-            return self.hold();
-        }
-        self.phase = Phase::Probe { before: rate };
-        self.set(probe);
-    }
-
-    fn back(&mut self, after: f64, before: f64, (probe, probed): (f64, usize)) {
-        if probe > before.max(after) * PROBE_GAIN {
-            self.best = (probed, probe);
-            (self.patience, self.failed) = (1, 0);
-        } else {
-            self.failed += 1;
-            self.upwards = !self.upwards;
-            // At an end of the range there is one direction.
-            let both = self.least < self.best.0 && self.best.0 < self.ceiling;
-            // A ceiling is tried again after a while.
-            if self.patience == MOST_PATIENCE && self.ceiling < self.most {
-                self.ceiling = scaled(self.ceiling, 1.25).min(self.most);
-            }
-            if !both || self.failed.is_multiple_of(2) {
-                self.patience = (self.patience * 2).min(MOST_PATIENCE);
-            }
-        }
-        self.hold();
+    fn settle(&mut self, drains: bool, in_flight: usize) {
+        let commits = if self.is_miniature() { 1 } else { 2 * in_flight as u64 };
+        self.settling = Some(Settling { drains, commits, all: commits, ticks: 0 });
+        (self.window, self.recent) = (Window::default(), Window::default());
     }
 }
 
@@ -411,5 +288,4 @@ fn scaled(limit: usize, factor: f64) -> usize {
 }
 
 #[cfg(test)]
-#[path = "regulator_tests.rs"]
 mod tests;

@@ -45,8 +45,9 @@ pub(super) struct Limiting {
 }
 
 impl Limiting {
-    /// Draws the limit of the schedule of `seed`, unless `asked` decides. Of seven blocks of 128 schedules
-    /// the second one has a limit. A limit keeps transactions apart, so it hides other bugs. In half of those with a limit workers put transactions aside, if the exploration allows it.
+    /// Draws the limit of the schedule of `seed`, unless `asked` decides. Of seven blocks of 128 schedules the second one
+    /// has a limit. A limit keeps transactions apart, so it hides other bugs. In half of those with a limit workers put
+    /// transactions aside, if the exploration allows it.
     pub fn drawn(seed: u64, exploration: &Exploration) -> Limiting {
         let Exploration { workers, admission: asked, puts_aside, .. } = *exploration;
         let limited = asked.is_none() && seed / 128 % 7 == 1;
@@ -79,10 +80,12 @@ impl Limiting {
         if !self.changes {
             return limits.service(hz);
         }
-        let (workers, random) = (self.workers, Mutex::new(!self.seed));
+        // Where the limit never is the number of workers, more transactions than the largest limit can be seen.
+        let most = 1 + next_random(&mut !self.seed) as usize % self.workers;
+        let random = Mutex::new(!self.seed);
         let tick = Box::new(move |core: &ExploredCore| {
             let bits = next_random(&mut random.lock());
-            limits.permits().set_limit(core, 1 + bits as usize % workers);
+            limits.permits().set_limit(core, 1 + bits as usize % most);
         });
         Some(Service { name: "limits", interval_ticks: 1, tick })
     }

@@ -59,6 +59,7 @@ bugs! {
     latches_kept_after_rollback [Stuck(Deadlock(_))], within 1000;
     permit_lost [Stuck(Deadlock(_))], within 1000;
     permit_kept_over_abort [Stuck(Deadlock(_))], within 1000;
+    retries_without_a_permit, within 4000;
     permits_beyond_the_limit, within 1000;
     protects_itself, within 1000;
     prepares_itself, within 1000;

@@ -86,6 +86,9 @@ planted! {
     PERMIT_KEPT_OVER_ABORT = "permit_kept_over_abort" in "NO_WAIT" on "counters", Progress:
     "a transaction that is put aside keeps its permit, and its session waits for another one";
 
+    RETRIES_WITHOUT_A_PERMIT = "retries_without_a_permit" in "NO_WAIT" on "counters", Admission:
+    "a transaction that gave its permit back after an abort makes its next attempt without another one";
+
     PERMITS_BEYOND_THE_LIMIT = "permits_beyond_the_limit" in "NO_WAIT" on "counters", Admission:
     "a permit is released twice";
 }

@@ -1,0 +1,159 @@
+//! The search for the best limit, and the probes beside it.
+
+use super::{Ceiling, Phase, Regulator, scaled};
+
+/// Gain in rate with which the limit is doubled once more, as a factor. With a smaller gain it grows by the root of two.
+const STEEP_GAIN: f64 = 1.5;
+/// Gain in rate by which a step of the search counts, as a factor.
+const SEARCH_GAIN: f64 = 1.02;
+/// Gain in rate by which a probe counts, as a factor.
+const PROBE_GAIN: f64 = 1.01;
+/// Number of windows in HOLD after a search in which its rate becomes known.
+const UNKNOWN: u32 = 2;
+/// Fall of the rate in HOLD with which the search begins again, as a factor.
+const FALL: f64 = 0.75;
+/// Number of windows in HOLD after which a probe comes, at most.
+const MOST_PATIENCE: u32 = 64;
+
+impl Regulator {
+    /// Decides after a window in which there were permits to spare.
+    pub(super) fn unbound(&mut self) {
+        if matches!(self.phase, Phase::Probe { .. } | Phase::Refine { .. }) {
+            self.hold();
+        }
+    }
+
+    /// Decides after a window with this rate.
+    pub(super) fn measured(&mut self, rate: f64) {
+        match self.phase {
+            Phase::Grow => self.grown(rate),
+            Phase::Shrink => self.shrunk(rate),
+            Phase::Refine { above } => self.refined(rate, above),
+            Phase::Hold { windows } => self.held(rate, windows),
+            Phase::Probe { before } => {
+                let probed = self.limit;
+                self.phase = Phase::Back { before, probe: rate, probed };
+                self.set(self.best.0);
+            }
+            Phase::Back { before, probe, probed } => self.back(rate, before, (probe, probed)),
+            Phase::Recover { .. } => {}
+        }
+    }
+
+    pub(super) fn grown(&mut self, rate: f64) {
+        let (limit, best) = self.best;
+        if rate > best * SEARCH_GAIN || self.limit == limit {
+            let steep = rate > best * STEEP_GAIN;
+            let next =
+                if steep { self.limit * 2 } else { scaled(self.limit, std::f64::consts::SQRT_2) };
+            self.best = (self.limit, rate);
+            match self.limit >= self.ceiling.limit {
+                true => self.found(),
+                false => self.set(next),
+            }
+        } else if limit == self.first && limit > self.least {
+            // The first step has not paid.
+            self.phase = Phase::Shrink;
+            self.set(limit / 2);
+        } else {
+            self.refine();
+        }
+    }
+
+    pub(super) fn shrunk(&mut self, rate: f64) {
+        if rate > self.best.1 * SEARCH_GAIN {
+            self.best = (self.limit, rate);
+            if self.limit > self.least {
+                return self.set(self.limit / 2);
+            }
+        }
+        self.refine();
+    }
+
+    fn refine(&mut self) {
+        self.phase = Phase::Refine { above: true };
+        self.set(scaled(self.best.0, std::f64::consts::SQRT_2));
+        if self.limit == self.best.0 {
+            self.refined(0.0, true);
+        }
+    }
+
+    fn refined(&mut self, rate: f64, above: bool) {
+        if rate > self.best.1 * PROBE_GAIN {
+            self.best = (self.limit, rate);
+            return self.found();
+        }
+        match above {
+            true => {
+                self.phase = Phase::Refine { above: false };
+                self.set(scaled(self.best.0, std::f64::consts::FRAC_1_SQRT_2));
+            }
+            false => self.found(),
+        }
+    }
+
+    /// Ends a search.
+    fn found(&mut self) {
+        self.unknown = UNKNOWN;
+        self.hold();
+    }
+
+    /// Goes on with the best limit.
+    pub(super) fn hold(&mut self) {
+        self.phase = Phase::Hold { windows: self.patience };
+        if self.limit != self.best.0 {
+            self.set(self.best.0);
+        }
+    }
+
+    fn held(&mut self, rate: f64, windows: u32) {
+        if self.unknown > 0 {
+            self.unknown -= 1;
+            self.best.1 = rate;
+        }
+        let falls = rate < self.best.1 * FALL && self.limit > self.least;
+        if falls && self.has_fallen {
+            return self.collapsed(rate);
+        }
+        self.has_fallen = falls;
+        if rate * FALL > self.best.1 {
+            // The load has changed.
+            (self.patience, self.ceiling) = (1, Ceiling::at(self.most));
+        }
+        self.upwards |= self.raises_ceiling();
+        // The rate at the best limit is followed slowly.
+        if !falls {
+            self.best.1 += (rate - self.best.1) / 4.0;
+        }
+        if windows > 1 {
+            self.phase = Phase::Hold { windows: windows - 1 };
+            return;
+        }
+        let at = self.best.0;
+        // At an end of the range there is one direction.
+        self.upwards = (self.upwards || at == self.least) && at < self.ceiling.limit;
+        let probe = scaled(at, if self.upwards { 1.25 } else { 0.8 });
+        let probe = probe.clamp(self.least, self.ceiling.limit);
+        if probe == at {
+            return self.hold();
+        }
+        self.phase = Phase::Probe { before: rate };
+        self.set(probe);
+    }
+
+    fn back(&mut self, after: f64, before: f64, (probe, probed): (f64, usize)) {
+        if probe > before.max(after) * PROBE_GAIN {
+            self.best = (probed, probe);
+            (self.patience, self.failed) = (1, 0);
+        } else {
+            self.failed += 1;
+            self.upwards = !self.upwards;
+            // At an end of the range there is one direction.
+            let both = self.least < self.best.0 && self.best.0 < self.ceiling.limit;
+            if !both || self.failed.is_multiple_of(2) {
+                self.patience = (self.patience * 2).min(MOST_PATIENCE);
+            }
+        }
+        self.hold();
+    }
+}
