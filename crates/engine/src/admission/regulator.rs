@@ -1,7 +1,7 @@
 //! Sets the limit by its effect on the rate of commits.
 //!
 //! Source: Heiss and Wagner, VLDB 1991 (incremental steps: a hill climber on throughput over the limit). What is ours:
-//! the slow start, the comparison with the rate before and after a probe, probes that become rare, and the way out of a
+//! the slow start, trials that are longer than conflicts take to build up, probes that become rare, and the way out of a
 //! collapse.
 //!
 //! The regulator sees samples ([`Sample`]). It collects them into *windows* ([`Window`]). A window is long enough that its
@@ -15,26 +15,29 @@
 //!  start --> GROW ------+-----------------------------------> SHRINK
 //!              ^ no gain                                        | no gain
 //!              | +--------------------> REFINE <----------------+
-//!    collapse  |         the best limit times and divided by the root of two
+//!    collapse  |         the best limit times, and divided by, the root of two; downwards while that pays
 //!   that ended |                       |
-//!              |                       v            probe better than both neighbours
-//!           RECOVER  HOLD (windows) ---> PROBE (one window, limit times or divided by 1.25) ---> BACK (one window)
-//!              ^       ^                                                                           |
-//!     collapse |       +---------------------------------------------------------------------------+
+//!              |                       v
+//!           RECOVER                  HOLD (windows) -----> PROBE (one window, limit times or divided by 1.25)
+//!              ^                       ^   ^                 |          |
+//!     collapse |                       |   +-----------------+          v promising
+//!                                      +----------------------------- TRIAL (eight windows)
 //! ```
 //!
 //! - **Slow start.** The limit begins small. So a collapse, which takes long to undo, does not begin at once.
-//! - **A probe counts only if its rate is higher than that of the window before and that of the window after it.** So a
-//!   rate that changes by itself does not move the limit.
+//! - **A rate needs time to become that of its limit.** Transactions that conflict are attempted again, and become more among
+//!   those that run, until as many commit as come. So a higher limit gives a higher rate at first, and a lower limit a lower
+//!   one. A window of 32 latencies is too short for that, so a trial takes eight windows, and the last four of them decide.
+//!   A probe says only whether a trial is worth its time: not if a lower limit costs nearly its share at once.
 //! - **Probes become rare.** Each pair of probes that gains nothing doubles the number of windows between probes, to at
 //!   most 64. A system without contention holds the limit at the number of sessions, and loses a fifth of one
-//!   window in about 130 by probing.
+//!   window in about 130 by probing. Steps become larger while they gain.
 //! - **A rate below half of what it should be is a collapse**, and so are two windows in HOLD whose rate is lower by a
 //!   quarter. The regulator does not wait for the end of a window: in a collapse hardly anything commits, so a window would
 //!   take long, and so would the way back. RECOVER waits under a quarter of the limit. Then the limit grows again, but not
 //!   to the one at which the collapse happened: a little below it is a ceiling now, which rises after a while, and later
-//!   each time. If the lower limit does not help, the limit was not at fault: the load has changed, or something else has
-//!   the processors. Then the regulator searches again, downwards first.
+//!   each time. If the lower limit gives each transaction no more than before, the limit was not at fault: the load has
+//!   changed, or something else has the processors. Then the regulator searches again, downwards first.
 //! - **Where the limit does not bind**, because there are permits to spare, the rate says nothing of the limit. Such
 //!   windows decide nothing. So a load below the capacity does not drive the limit down.
 
@@ -75,10 +78,10 @@ enum Phase {
     Refine { above: bool },
     /// Keeps the best limit for a number of windows.
     Hold { windows: u32 },
-    /// Tries another limit.
+    /// Tries another limit for one window.
     Probe { before: f64 },
-    /// Is back at the best limit after a probe.
-    Back { before: f64, probe: f64, probed: usize },
+    /// Keeps another limit for a number of windows. The rates of the last ones are added up.
+    Trial { windows: u32, before: f64, sum: f64 },
     /// Waits under a much lower limit for the end of a collapse, for some ticks and commits by now. Limit and rate of the
     /// collapse are kept.
     Recover { collapse: (usize, f64), ticks: u64, commits: u64 },
@@ -107,8 +110,9 @@ pub struct Regulator {
     patience: u32,
     /// Set if the next probe is above the best limit.
     upwards: bool,
-    /// Number of probes without gain since the last one with a gain.
+    /// Number of probes without gain since the last one with a gain, and of those with a gain since the last one without.
     failed: u32,
+    gained: i32,
     /// What is left out after a change of the limit, if anything still is.
     settling: Option<Settling>,
     window: Window,
@@ -155,6 +159,7 @@ impl Regulator {
             patience: 1,
             upwards: true,
             failed: 0,
+            gained: 0,
             settling: None,
             window: Window::default(),
             recent: Window::default(),
@@ -187,7 +192,9 @@ impl Regulator {
             return self.recovers();
         }
         if self.collapses() {
-            return self.collapsed(self.recent.rate());
+            // The last sample, because the rate is still falling.
+            let last = sample.commits as f64 / sample.ticks.max(1) as f64;
+            return self.collapsed(last.min(self.recent.rate()));
         }
         if self.settles(sample) {
             return;
@@ -239,7 +246,7 @@ impl Regulator {
             return self.window_commits;
         }
         let commits = match self.phase {
-            Phase::Hold { .. } | Phase::Probe { .. } | Phase::Back { .. } => {
+            Phase::Hold { .. } | Phase::Probe { .. } => {
                 let windows = HELD_WINDOW * u64::from(self.patience);
                 self.window_commits * windows.min(MOST_HELD_WINDOW)
             }

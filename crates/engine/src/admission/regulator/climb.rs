@@ -1,15 +1,22 @@
 //! The search for the best limit, and the probes beside it.
 
 use super::{Ceiling, Phase, Regulator, scaled};
+use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
 /// Gain in rate with which the limit is doubled once more, as a factor. With a smaller gain it grows by the root of two.
 const STEEP_GAIN: f64 = 1.5;
 /// Gain in rate by which a step of the search counts, as a factor.
 const SEARCH_GAIN: f64 = 1.02;
-/// Gain in rate by which a probe counts, as a factor.
+/// Gain in rate by which a probe or a trial counts, as a factor.
 const PROBE_GAIN: f64 = 1.01;
 /// Number of windows in HOLD after a search in which its rate becomes known.
-const UNKNOWN: u32 = 2;
+const UNKNOWN: u32 = 8;
+/// Factor of a probe. It is a power of this after trials that have gained, of this many at most.
+const STEP: f64 = 1.25;
+const MOST_GAINED: i32 = 2;
+/// Number of windows of a trial, and how many of them at its end decide.
+const TRIAL: u32 = 8;
+const JUDGED: u32 = 4;
 /// Fall of the rate in HOLD with which the search begins again, as a factor.
 const FALL: f64 = 0.75;
 /// Number of windows in HOLD after which a probe comes, at most.
@@ -18,7 +25,7 @@ const MOST_PATIENCE: u32 = 64;
 impl Regulator {
     /// Decides after a window in which there were permits to spare.
     pub(super) fn unbound(&mut self) {
-        if matches!(self.phase, Phase::Probe { .. } | Phase::Refine { .. }) {
+        if matches!(self.phase, Phase::Probe { .. } | Phase::Trial { .. } | Phase::Refine { .. }) {
             self.hold();
         }
     }
@@ -30,12 +37,8 @@ impl Regulator {
             Phase::Shrink => self.shrunk(rate),
             Phase::Refine { above } => self.refined(rate, above),
             Phase::Hold { windows } => self.held(rate, windows),
-            Phase::Probe { before } => {
-                let probed = self.limit;
-                self.phase = Phase::Back { before, probe: rate, probed };
-                self.set(self.best.0);
-            }
-            Phase::Back { before, probe, probed } => self.back(rate, before, (probe, probed)),
+            Phase::Probe { before } => self.probed(rate, before),
+            Phase::Trial { windows, before, sum } => self.tried(rate, (windows, before, sum)),
             Phase::Recover { .. } => {}
         }
     }
@@ -44,10 +47,11 @@ impl Regulator {
         let (limit, best) = self.best;
         if rate > best * SEARCH_GAIN || self.limit == limit {
             let steep = rate > best * STEEP_GAIN;
-            let next =
-                if steep { self.limit * 2 } else { scaled(self.limit, std::f64::consts::SQRT_2) };
+            let next = if steep { self.limit * 2 } else { scaled(self.limit, SQRT_2) };
             self.best = (self.limit, rate);
             match self.limit >= self.ceiling.limit {
+                // Perhaps the rate was higher on the way.
+                true if !steep && self.limit > self.least => self.refine_below(),
                 true => self.found(),
                 false => self.set(next),
             }
@@ -72,7 +76,7 @@ impl Regulator {
 
     fn refine(&mut self) {
         self.phase = Phase::Refine { above: true };
-        self.set(scaled(self.best.0, std::f64::consts::SQRT_2));
+        self.set(scaled(self.best.0, SQRT_2));
         if self.limit == self.best.0 {
             self.refined(0.0, true);
         }
@@ -81,15 +85,21 @@ impl Regulator {
     fn refined(&mut self, rate: f64, above: bool) {
         if rate > self.best.1 * PROBE_GAIN {
             self.best = (self.limit, rate);
-            return self.found();
+            // A gentle slope is followed downwards. Upwards there may be a collapse.
+            return match above || self.limit == self.least {
+                true => self.found(),
+                false => self.set(scaled(self.limit, FRAC_1_SQRT_2)),
+            };
         }
         match above {
-            true => {
-                self.phase = Phase::Refine { above: false };
-                self.set(scaled(self.best.0, std::f64::consts::FRAC_1_SQRT_2));
-            }
+            true => self.refine_below(),
             false => self.found(),
         }
+    }
+
+    fn refine_below(&mut self) {
+        self.phase = Phase::Refine { above: false };
+        self.set(scaled(self.best.0, FRAC_1_SQRT_2));
     }
 
     /// Ends a search.
@@ -132,27 +142,52 @@ impl Regulator {
         let at = self.best.0;
         // At an end of the range there is one direction.
         self.upwards = (self.upwards || at == self.least) && at < self.ceiling.limit;
-        let probe = scaled(at, if self.upwards { 1.25 } else { 0.8 });
+        let step = STEP.powi(1 + self.gained.min(MOST_GAINED));
+        let probe = scaled(at, if self.upwards { step } else { 1.0 / step });
         let probe = probe.clamp(self.least, self.ceiling.limit);
         if probe == at {
             return self.hold();
         }
-        self.phase = Phase::Probe { before: rate };
+        self.phase = Phase::Probe { before: self.best.1 };
         self.set(probe);
     }
 
-    fn back(&mut self, after: f64, before: f64, (probe, probed): (f64, usize)) {
-        if probe > before.max(after) * PROBE_GAIN {
-            self.best = (probed, probe);
-            (self.patience, self.failed) = (1, 0);
-        } else {
-            self.failed += 1;
-            self.upwards = !self.upwards;
-            // At an end of the range there is one direction.
-            let both = self.least < self.best.0 && self.best.0 < self.ceiling.limit;
-            if !both || self.failed.is_multiple_of(2) {
-                self.patience = (self.patience * 2).min(MOST_PATIENCE);
-            }
+    /// Decides after a window at a probed limit. It says only whether a trial is worth its time: a higher limit gives a higher
+    /// rate at first, and a lower one a lower rate, until there are as many conflicts as belong to it.
+    fn probed(&mut self, rate: f64, before: f64) {
+        let part = self.limit as f64 / self.best.0 as f64;
+        let promising = if part > 1.0 { 1.0 } else { (1.0 + part) / 2.0 };
+        if rate < before * promising {
+            return self.failed();
+        }
+        self.phase = Phase::Trial { windows: TRIAL, before, sum: 0.0 };
+    }
+
+    /// Decides after a window of a trial.
+    fn tried(&mut self, rate: f64, (windows, before, sum): (u32, f64, f64)) {
+        let sum = if windows <= JUDGED { sum + rate } else { 0.0 };
+        if windows > 1 {
+            self.phase = Phase::Trial { windows: windows - 1, before, sum };
+            return;
+        }
+        let rate = sum / f64::from(JUDGED);
+        if rate < before * PROBE_GAIN {
+            return self.failed();
+        }
+        self.best = (self.limit, rate);
+        (self.patience, self.failed) = (1, 0);
+        self.gained += 1;
+        self.hold();
+    }
+
+    /// Goes back to the best limit after a probe or a trial.
+    fn failed(&mut self) {
+        (self.failed, self.gained) = (self.failed + 1, 0);
+        self.upwards = !self.upwards;
+        // At an end of the range there is one direction.
+        let both = self.least < self.best.0 && self.best.0 < self.ceiling.limit;
+        if !both || self.failed.is_multiple_of(2) {
+            self.patience = (self.patience * 2).min(MOST_PATIENCE);
         }
         self.hold();
     }

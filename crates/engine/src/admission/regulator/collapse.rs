@@ -27,8 +27,9 @@ const PATIENCE_AFTER_COLLAPSE: u32 = 4;
 /// Share of the rate that a limit should give, from which on the system has recovered.
 const RECOVERED: f64 = 0.75;
 /// Time for a recovery at most, in latencies at the highest rate.
-const RECOVERY_LATENCIES: f64 = 256.0;
-/// Factor from the rate of a collapse to that of a much lower limit, at least, if the limit was at fault.
+const RECOVERY_LATENCIES: f64 = 512.0;
+/// Factor from the rate of a collapse to that of a much lower limit, both for each permit, at least, if the limit was at
+/// fault.
 const RECOVERY_GAIN: f64 = 1.25;
 
 /// A limit that is not exceeded, because the system has collapsed above it.
@@ -88,7 +89,7 @@ impl Regulator {
         if self.best.1 > 0.0 {
             self.lower_ceiling();
         }
-        (self.patience, self.failed) = (PATIENCE_AFTER_COLLAPSE, 0);
+        (self.patience, self.failed, self.gained) = (PATIENCE_AFTER_COLLAPSE, 0, 0);
         self.phase = Phase::Recover { collapse: (self.limit, rate), ticks: 0, commits: 0 };
         self.set(self.limit / 4);
     }
@@ -131,7 +132,9 @@ impl Regulator {
         if bound && !has_recovered && waits {
             return;
         }
-        if !bound || !has_recovered && rate <= collapse.1 * RECOVERY_GAIN {
+        let each = |(limit, rate): (usize, f64)| rate / limit as f64;
+        let gains = each((self.limit, rate)) > each(collapse) * RECOVERY_GAIN;
+        if !bound || !has_recovered && !gains {
             // The limit was not at fault. Perhaps fewer transactions arrive.
             self.ceiling = Ceiling::at(self.most);
             (self.best, self.peak) = (collapse, collapse);
