@@ -394,8 +394,9 @@ fn transact<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
             let ticks = plan.back_off.ticks(attempt, bits, core.ticks_per_second());
             return Outcome::PutAside { now, due: now + ticks };
         }
+        // Who takes its place can be admitted before this worker goes on.
+        plan.watcher.leaves();
         if plan.admission.gives_way(permit) {
-            plan.watcher.leaves();
             if !core.is_planted(faults::RETRIES_WITHOUT_A_PERMIT) {
                 *permit = plan.admission.enter(core);
             }
@@ -406,6 +407,7 @@ fn transact<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
                 return Outcome::GivenUp(now);
             }
         } else {
+            plan.watcher.admitted();
             let ticks = match session.longest_back_off() {
                 Some(bound) => ((u128::from(bits) * u128::from(bound)) >> 64) as u64,
                 None => plan.back_off.ticks(attempt, bits, core.ticks_per_second()),
