@@ -346,6 +346,20 @@ fn permitted<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>
     outcome
 }
 
+/// Gets another permit for a transaction that gave way. Returns the time if the run is over by then.
+fn admitted_again<'c, 'a: 'c, M: Machine, W: Watcher>(
+    core: &'c M::Core,
+    plan: &mut Loop<'a, M, W>,
+    permit: &mut Permit<'c, M>,
+) -> Option<u64> {
+    if !core.is_planted(faults::RETRIES_WITHOUT_A_PERMIT) {
+        *permit = plan.admission.enter(core);
+    }
+    plan.watcher.admitted();
+    let now = core.now();
+    (plan.stop.peek() != 0 || plan.meter.is_over(core, now)).then_some(now)
+}
+
 /// Attempts the drawn procedure until it commits, will not be retried, or is put aside.
 #[inline(always)]
 fn transact<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
@@ -397,12 +411,7 @@ fn transact<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
         // Who takes its place can be admitted before this worker goes on.
         plan.watcher.leaves();
         if plan.admission.gives_way(permit) {
-            if !core.is_planted(faults::RETRIES_WITHOUT_A_PERMIT) {
-                *permit = plan.admission.enter(core);
-            }
-            plan.watcher.admitted();
-            let now = core.now();
-            if plan.stop.peek() != 0 || plan.meter.is_over(core, now) {
+            if let Some(now) = admitted_again(core, plan, permit) {
                 plan.meter.given_up(intended, now, true);
                 return Outcome::GivenUp(now);
             }
