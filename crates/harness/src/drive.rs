@@ -408,7 +408,7 @@ fn transact<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
             let ticks = plan.back_off.ticks(attempt, bits, core.ticks_per_second());
             return Outcome::PutAside { now, due: now + ticks };
         }
-        // Who takes its place can be admitted before this worker goes on.
+        // Another worker can get the released permit before this worker goes on, so this one counts as gone by then.
         plan.watcher.leaves();
         if plan.admission.gives_way(permit) {
             if let Some(now) = admitted_again(core, plan, permit) {

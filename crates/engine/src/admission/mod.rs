@@ -30,10 +30,10 @@
 //! - **No permit is lost.** A [`Permit`] releases itself when it is dropped, also by a panic.
 //! - **No transaction starves** where the permits are granted in the order of requests (`permits.rs`): each session has at
 //!   most one request, so a request waits for at most as many grants as its group has sessions. A transaction that gives
-//!   way waits once more, which a limit that falls again and again could repeat. The regulator lowers a ceiling less and less
-//!   often. Where the system can take
-//!   the processor from a session, the first running session that comes takes a free permit, as with latches
-//!   ([`machine::Core::overtakes`]). There it is likely but not certain that each gets its turn.
+//!   way waits once more, which a limit that falls again and again could repeat. The regulator raises a ceiling later after
+//!   each collapse, so that collapses become rare. Where the system can take the processor from a session, the first running
+//!   session that comes takes a free permit, as with latches ([`machine::Core::overtakes`]). There it is likely but not
+//!   certain that each gets its turn.
 //! - **There are never more transactions admitted than the largest limit in force since they were admitted.** A lower limit
 //!   interrupts nobody: permits that are released are not granted again until few enough are out.
 //!

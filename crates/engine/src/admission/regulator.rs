@@ -53,8 +53,7 @@ use window::Window;
 const WINDOW: u64 = 1000;
 /// Commits of a window where runs are miniatures.
 const MINIATURE_WINDOW: u64 = 3;
-/// Commits of a window while the limit is held, as a multiple of those of the search: at first, and at most.
-const HELD_WINDOW: u64 = 1;
+/// Commits of a window while the limit is held, as a multiple of those of the search, at most.
 const MOST_HELD_WINDOW: u64 = 16;
 /// Commits after which a rate that has risen by [`QUICK_GAIN`] can end the window, as a share of the window: 1 / 5.
 const QUICK_PART: u64 = 5;
@@ -113,7 +112,7 @@ pub struct Regulator {
     /// Number of probes without gain since the last one with a gain, and of those with a gain since the last one without.
     failed: u32,
     gained: i32,
-    /// What is left out after a change of the limit, if anything still is.
+    /// The wait after a change of the limit, during which samples are left out. It is none when the wait is over.
     settling: Option<Settling>,
     window: Window,
     /// The last samples, in which a collapse would show.
@@ -245,14 +244,13 @@ impl Regulator {
         if self.is_miniature() {
             return self.window_commits;
         }
-        let commits = match self.phase {
+        match self.phase {
             Phase::Hold { .. } | Phase::Probe { .. } => {
-                let windows = HELD_WINDOW * u64::from(self.patience);
-                self.window_commits * windows.min(MOST_HELD_WINDOW)
+                let windows = u64::from(self.patience).min(MOST_HELD_WINDOW);
+                self.short().max(self.window_commits * windows)
             }
-            _ => self.window_commits,
-        };
-        commits.max(LATENCIES * self.limit as u64)
+            _ => self.short(),
+        }
     }
 
     /// Returns the number of commits of a window of the search.

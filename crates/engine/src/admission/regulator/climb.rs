@@ -176,6 +176,8 @@ impl Regulator {
         }
         self.best = (self.limit, rate);
         (self.patience, self.failed) = (1, 0);
+        // A fall at the former limit says nothing of this one.
+        self.has_fallen = false;
         self.gained += 1;
         self.hold();
     }

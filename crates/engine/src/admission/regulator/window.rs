@@ -1,4 +1,4 @@
-//! What a regulator sees: samples, and their sums over some time.
+//! A regulator sees samples. It adds them up over some time, which is a window.
 
 /// Counts since the last sample.
 #[derive(Clone, Copy, Debug, Default)]
