@@ -54,13 +54,19 @@ fn a_figure_is_regenerated_continued_and_indexed() {
     assert_eq!(again[1..], records[1..]);
     assert_eq!(again[0].throughput_txn_per_s, records[0].throughput_txn_per_s);
     // The overview is over all figures of the folder.
-    let told = good(&["figure", "--index", out]);
+    let told = good(&["report", out]);
     assert!(told.starts_with("1 figures: "), "{told}");
     let page = fs::read_to_string(folder.path().join("index.html")).unwrap();
     assert!(page.contains("abyss-06/figure.svg"), "{page}");
-    good(&["figure", "--index", out]);
+    good(&["report", out]);
+    // A directory that has them as `figures` is as good.
+    let above = Folder::fresh("figure-above");
+    fs::rename(folder.path(), above.path().join("figures")).unwrap();
+    let told = good(&["report", above.path().to_str().expect("plain letters")]);
+    assert!(told.starts_with("1 figures: ") && told.contains("figures"), "{told}");
+    fs::rename(above.path().join("figures"), folder.path()).unwrap();
     fs::write(folder.path().join("README.md"), "somebody's").unwrap();
-    refused(&["figure", "--index", out], &["--index", "README.md", "--force"]);
+    refused(&["report", out], &["DIR", "README.md", "--force"]);
 }
 
 #[test]
@@ -75,7 +81,7 @@ fn measured_values_stand_beside_or_alone() {
     let page = fs::read_to_string(of("index.html")).unwrap();
     assert!(page.contains("<small>(4.9"), "{page}");
     read_json(&of("records.json")).unwrap();
-    good(&["figure", "--index", out]);
+    good(&["report", out]);
 }
 
 /// Runs under an architecture that stores partitions apart say so in their records, and are found again.
@@ -97,7 +103,7 @@ fn a_figure_has_lines_of_several_architectures() {
     let others = records.iter().filter(|record| !apart(record));
     assert!(others.into_iter().all(|record| record.placement.contains("interleaved")));
     good(&[&words[..], &["--resume"]].concat());
-    good(&["figure", "--index", out]);
+    good(&["report", out]);
 }
 
 #[test]
@@ -130,14 +136,14 @@ fn bad_requests_are_refused() {
     refused(&["figure", "abyss", "6", "--seed", "x"], &["'x'", "--seed", "whole numbers"]);
     refused(&["figure", "abyss", "6", "--force", "--resume"], &["--force", "--resume"]);
     refused(&["figure", "--list", "abyss"], &["--list"]);
-    let nowhere = ["figure", "--index", "no-such-directory"];
+    let nowhere = ["report", "no-such-directory"];
     refused(&nowhere, &["no-such-directory", "no figures", "allowed"]);
     let folder = Folder::fresh("figure-bad");
     let out = folder.path().to_str().expect("plain letters");
     let own = folder.path().join("abyss-06");
     fs::create_dir_all(&own).unwrap();
     fs::write(own.join("verdict.json"), "{}").unwrap();
-    refused(&["figure", "--index", out], &["verdict.json", "no verdicts of a figure"]);
+    refused(&["report", out], &["verdict.json", "no verdicts of a figure"]);
     let words = ["figure", "abyss", "6", "--quick", "--out", out];
     refused(&words, &["--out", "no figure", "--force"]);
     refused(&[&words[..], &["--resume"]].concat(), &["no figure", "--force"]);

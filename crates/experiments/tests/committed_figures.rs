@@ -17,7 +17,7 @@ fn the_committed_verdicts_are_what_the_committed_records_give() {
         let committed: Outcome = serde_json::from_str(&text).unwrap();
         let records = read_json(&folder.join("records.json")).unwrap();
         let done = Regenerated::of(figure, committed.effort, &records, &committed.command);
-        let renew = "run `kilocore figure --index results/figures`";
+        let renew = "run `kilocore report results`";
         assert!(done.outcome == committed, "{} differs: {renew}", folder.display());
         for judged in committed.statements.iter().filter(|judged| judged.verdict == Verdict::Fails)
         {

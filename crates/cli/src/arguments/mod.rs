@@ -93,9 +93,12 @@ pub enum Command {
     },
     /// Regenerate figures of papers on the simulated machine, and judge what the papers say of them
     #[command(
-        after_help = "Example: kilocore figure abyss 8a --quick\n         kilocore figure --list\n         kilocore figure --index figures"
+        after_help = "Example: kilocore figure abyss 8a --quick\n         kilocore figure --list"
     )]
     Figure(crate::commands::figure::FigureArguments),
+    /// Judge and draw the figures in a directory anew from their records, and write a page over all of them
+    #[command(after_help = "Example: kilocore report results")]
+    Report(crate::commands::report::ReportArguments),
     /// Simulate what was measured on a real machine, and report the error
     #[command(after_help = "Example: kilocore validate --csv errors.csv")]
     Validate(crate::commands::validate::ValidateArguments),

@@ -1,8 +1,7 @@
 //! Implements `kilocore figure`: regenerates figures of papers on the simulated machine, and says which of the
 //! paper's statements hold.
 
-mod folder;
-mod index;
+pub mod folder;
 mod runs;
 mod work;
 
@@ -19,17 +18,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub struct FigureArguments {
     /// The paper; --list names them
-    #[arg(required_unless_present_any = ["list", "index"])]
+    #[arg(required_unless_present = "list")]
     pub paper: Option<String>,
     /// Figures: 8a is a part, 8 all parts of a figure, all every figure of the paper
-    #[arg(value_name = "FIGURE", required_unless_present_any = ["list", "index"])]
+    #[arg(value_name = "FIGURE", required_unless_present = "list")]
     pub figures: Vec<String>,
     /// List the papers and their figures
-    #[arg(long, conflicts_with_all = ["paper", "figures", "index"])]
+    #[arg(long, conflicts_with_all = ["paper", "figures"])]
     pub list: bool,
-    /// Judge and draw the figures in a directory anew from their records, and write its index.html and README.md
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["paper", "figures"])]
-    pub index: Option<PathBuf>,
     /// A coarse grid and short runs, about two minutes for a figure
     #[arg(long)]
     pub quick: bool,
@@ -56,9 +52,6 @@ pub fn figure(asked: &FigureArguments) -> Result<Ending, Failure> {
     if asked.list {
         screen::say(&listing())?;
         return Ok(Ending::Good);
-    }
-    if let Some(directory) = &asked.index {
-        return index::index(directory, asked.force);
     }
     let figures = chosen(asked)?;
     check_seeds(asked.seed, ("runs", 1))?;

@@ -7,6 +7,7 @@ pub mod figure;
 mod list;
 mod machines;
 mod manual;
+pub mod report;
 mod run;
 pub mod validate;
 
@@ -23,6 +24,7 @@ pub fn dispatch(cli: Cli) -> Result<Ending, Failure> {
         Command::Machines { command } => machines::machines(&command),
         Command::List { json } => list::list(json),
         Command::Figure(asked) => figure::figure(&asked),
+        Command::Report(asked) => report::report(&asked),
         Command::Validate(asked) => validate::validate(&asked),
         Command::Completions { shell } => manual::completions(shell),
         Command::Manual { out, force } => manual::manual(out.as_deref(), force),

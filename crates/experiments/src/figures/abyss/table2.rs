@@ -49,7 +49,7 @@ pub(super) const TABLE: Figure = Figure {
     section: "6.1",
     machine: MACHINE,
     remarks: &[
-        "All runs are those of figures 6, 8a, 9a, 10a, 13, 14 and 15b. `kilocore figure --index` makes the table from their records.",
+        "All runs are those of figures 6, 8a, 9a, 10a, 13, 14 and 15b. `kilocore report` makes the table from their records.",
         "The statements are the paper's table. The numbers begin with the largest cost beside useful work on 1024 cores: \
          reading without skew, and half updates at theta 0.6 and 0.8.",
     ],

@@ -47,7 +47,7 @@ pub fn overview_html(outcomes: &[Outcome]) -> String {
 /// Returns the overview as Markdown, to be put beside the figures' folders.
 pub fn overview_markdown(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "<!-- Written by `kilocore figure --index`. Do not edit it by hand. -->\n# Figures of papers\n\n",
+        "<!-- Written by `kilocore report`. Do not edit it by hand. -->\n# Figures of papers\n\n",
     );
     let [holding, failing, unmeasured] = counts(outcomes).map(|(_, count)| count);
     let all: usize = outcomes.iter().map(|outcome| outcome.statements.len()).sum();
