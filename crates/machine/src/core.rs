@@ -70,6 +70,9 @@ pub trait Core {
     /// Acquire fence: earlier loads, including relaxed ones, stay before later operations.
     fn fence_acquire(&self);
 
+    /// Release fence: earlier loads and stores stay before later stores, including relaxed ones.
+    fn fence_release(&self);
+
     /// Full fence: earlier stores become visible before later loads.
     fn fence(&self);
 

@@ -327,6 +327,11 @@ impl Core for NativeCore {
     }
 
     #[inline(always)]
+    fn fence_release(&self) {
+        fence(Ordering::Release);
+    }
+
+    #[inline(always)]
     fn fence(&self) {
         // SeqCst: earlier stores must be visible before later loads. No weaker order guarantees this.
         fence(Ordering::SeqCst);

@@ -17,7 +17,8 @@
 //!
 //! Deviations:
 //!
-//! - Versions are found and changed under the record's latch.
+//! - Versions are changed under the record's latch, and found under it, except the newest. A writer that finds the record
+//!   latched is refused.
 //! - The begin timestamp is read from the clock, not drawn.
 //! - Versions are placed at commit, not by each update.
 //! - Scanned leaves are validated by a node set, as in SILO. Scans are not repeated.
@@ -206,6 +207,15 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         let Own { viewpoint, reads, .. } = own;
+        let states = &self.dependencies.states;
+        if access != Access::Announced
+            && let Some((head, begin)) = viewpoint.read_newest(core, &record, states, columns, out)
+        {
+            if self.validates() && access == Access::Foreign {
+                reads.push((record, begin));
+            }
+            return Ok(head);
+        }
         let version = match access {
             // A transaction that may write the record has found that the newest version is visible.
             Access::Announced => record,

@@ -15,7 +15,8 @@
 //!
 //! Garbage collection is that of MVCC. A [`Certifier`] can demand more than snapshot isolation.
 //!
-//! Deviation: a writer that meets an announced write is refused at once. It does not wait for the outcome.
+//! Deviation: a writer that meets an announced write is refused at once, and so is one that finds the record latched. It
+//! does not wait for the outcome.
 //!
 //! [`commit_clock`]: crate::mechanisms::commit_clock
 
@@ -159,6 +160,14 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         let Own { announcer, stamps, .. } = own;
+        if access != Access::Announced
+            && let Some((head, written)) = announcer.read_newest(core, &record, columns, out)
+        {
+            if access == Access::Foreign {
+                C::read_newest(core, stamps, record, written)?;
+            }
+            return Ok(head);
+        }
         if access != Access::Announced {
             if core.is_planted(faults::SNAPSHOT_READS_PAST_COMMITS) {
                 announcer.latch(core, &record);
@@ -209,6 +218,8 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
         log: &mut CommitLog<'_>,
     ) {
         let Own { announcer, collector, stamps, .. } = &mut *own;
+        // Readers without the latch must find the marks before any new value: see `Announcer::read_newest`.
+        core.fence_release();
         let due =
             collector.install(core, &announcer.latcher, stamp, writes, log, |record, older| {
                 C::installed(core, stamps, record, older, stamp);

@@ -188,12 +188,22 @@ impl<M: Machine> Certifier<M> for SafetyNet {
         let seen = version_chain::seen_at(core, &record, begin);
         let (version, superseded) = seen.expect("read just now");
         let written = version_chain::wts(core, &version);
-        stamps.precede(written);
         if superseded == u64::MAX {
-            stamps.reads.push((record, written));
-        } else {
-            stamps.follow(core.load_relaxed(version.line(), &version.cc().rts));
+            return Self::read_newest(core, stamps, record, written);
         }
+        stamps.precede(written);
+        stamps.follow(core.load_relaxed(version.line(), &version.cc().rts));
+        stamps.check(core)
+    }
+
+    fn read_newest<'s>(
+        core: &M::Core,
+        stamps: &mut Stamps<'s, M>,
+        record: Record<'s, M>,
+        written: u64,
+    ) -> Result<(), Abort> {
+        stamps.precede(written);
+        stamps.reads.push((record, written));
         stamps.check(core)
     }
 

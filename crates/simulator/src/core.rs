@@ -576,6 +576,9 @@ impl Core for SimCore {
     fn fence_acquire(&self) {}
 
     #[inline(always)]
+    fn fence_release(&self) {}
+
+    #[inline(always)]
     fn fence(&self) {
         self.drain();
     }

@@ -114,6 +114,12 @@ impl Core for WeakCore {
         fence(Ordering::Acquire);
     }
 
+    fn fence_release(&self) {
+        if !self.memory.has(Fault::NoFences) {
+            fence(Ordering::Release);
+        }
+    }
+
     fn fence(&self) {
         if !self.memory.has(Fault::NoFences) {
             // The same as on the native machine: SeqCst, because earlier stores must be visible before later

@@ -116,9 +116,11 @@ bugs! {
 
     snapshot_last_updater_wins, "not snapshot isolation";
     snapshot_reads_past_commits, "not snapshot isolation";
+    snapshot_trusts_copies;
     ssn_without_exclusion;
     ssn_without_read_stamps;
     ssn_without_waiting;
+    hekaton_trusts_copies;
     hekaton_without_waiting, "G1a, aborted read";
     hekaton_loses_dependencies [Stuck(Deadlock(_))];
     hekaton_validates_at_begin;

@@ -227,6 +227,9 @@ impl Core for ExploredCore {
     fn fence_acquire(&self) {}
 
     #[inline(always)]
+    fn fence_release(&self) {}
+
+    #[inline(always)]
     fn fence(&self) {}
 
     fn wait_while_until(

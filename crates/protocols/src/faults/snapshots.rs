@@ -12,6 +12,11 @@ planted! {
     "SNAPSHOT's reader does not wait for a commit that was stamped before its snapshot, and sees a part \
      of it";
 
+    SNAPSHOT_TRUSTS_COPIES =
+    "snapshot_trusts_copies" in "SNAPSHOT" on "counters", CertificateOrLaw:
+    "SNAPSHOT's reader copies the newest version without the latch, and does not look whether a commit has begun to \
+     overwrite it meanwhile";
+
     SSN_WITHOUT_EXCLUSION = "ssn_without_exclusion" in "SSN" on "smallbank", Certificate:
     "SSN keeps all its stamps and never looks whether they exclude one another";
 
@@ -20,6 +25,9 @@ planted! {
 
     SSN_WITHOUT_WAITING = "ssn_without_waiting" in "SSN" on "smallbank", Certificate:
     "SSN's reader does not wait for an overwriter that is about to commit with an earlier stamp";
+
+    HEKATON_TRUSTS_COPIES = "hekaton_trusts_copies" in "HEKATON" on "counters", CertificateOrLaw:
+    "HEKATON's reader copies the newest version without the latch, and does not look whether it has changed meanwhile";
 
     HEKATON_WITHOUT_WAITING = "hekaton_without_waiting" in "HEKATON" on "rooms", Certificate:
     "HEKATON commits without waiting for those whose versions it has read before they were decided";

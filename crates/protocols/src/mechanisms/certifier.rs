@@ -53,6 +53,18 @@ pub trait Certifier<M: Machine>: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Called when the newest version of `record` was read, with the stamp of its writer. The record is not latched.
+    #[inline(always)]
+    fn read_newest<'s>(
+        core: &M::Core,
+        stamps: &mut Self::Stamps<'s>,
+        record: RecordRef<'s, M, Times>,
+        written: u64,
+    ) -> Result<(), Abort> {
+        let _ = (core, stamps, record, written);
+        Ok(())
+    }
+
     /// As [`crate::Protocol::scan`].
     fn scan<'s>(core: &M::Core, stamps: &mut Self::Stamps<'s>, guard: GuardRef<'s, M, Times>) {
         let _ = (core, stamps, guard);

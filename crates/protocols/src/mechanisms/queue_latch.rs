@@ -138,6 +138,21 @@ impl<M: Machine> Latcher<M> {
         }
     }
 
+    /// Acquires the latch if nobody holds it, and returns whether it did. It waits only where hardware elides the latch.
+    #[inline]
+    pub fn try_latch(&self, core: &M::Core, line: &M::Line, tail: &Word) -> bool {
+        if !self.queues(core) {
+            if self.kind.is_some() && !self.elides() {
+                return core.cas(line, tail, 0, TAKEN).is_ok();
+            }
+            self.latch(core, line, tail);
+            return true;
+        }
+        let own = self.at(self.node);
+        core.store_relaxed(&own.line, &own.next, 0);
+        core.cas(line, tail, 0, self.node).is_ok()
+    }
+
     /// Releases the latch, and hands it to the successor if there is one.
     #[inline]
     pub fn unlatch(&self, core: &M::Core, line: &M::Line, tail: &Word) {

@@ -16,7 +16,7 @@ use super::{
     transaction_states::{State, TransactionStates, name_of, named},
     version_chain,
     version_collector::VersionCollector,
-    visibility::{Validity, Viewpoint, begin_of},
+    visibility::{Validity, Viewpoint, begin_of, change},
     write_set::WriteSet,
 };
 use crate::{CommitLog, Images};
@@ -89,8 +89,10 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
                     // transaction aborts too, and the value is not used.
                     let before = begin_of(core, &record, states).unwrap_or(0);
                     let values = writes.left_by(at);
-                    supersede(core, &record, writes.columns(at), &slot, viewpoint.session);
-                    writes.place(core, at, version);
+                    change(core, &record, || {
+                        supersede(core, &record, writes.columns(at), &slot, viewpoint.session);
+                        writes.place(core, at, version);
+                    });
                     Placement::Placed { before, outcome, values }
                 }
                 (slot, _) => Placement::Deferred(slot),
@@ -171,17 +173,19 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
                 }
                 Placement::Deferred(slot) => {
                     let before = version_chain::wts(core, &record);
-                    if writes.outcome(core, at).as_ref().is_some_and(is_version) {
-                        let columns = writes.columns(at);
-                        version_chain::supersede(core, &record, columns, slot.as_ref());
-                        core.store_relaxed(record.line(), &record.cc().chain.wts, end);
-                    }
+                    change(core, &record, || {
+                        if writes.outcome(core, at).as_ref().is_some_and(is_version) {
+                            let columns = writes.columns(at);
+                            version_chain::supersede(core, &record, columns, slot.as_ref());
+                            core.store_relaxed(record.line(), &record.cc().chain.wts, end);
+                        }
+                        writes.install(core, at, log);
+                        core.store_relaxed(record.line(), &record.cc().end, 0);
+                    });
                     if let Some(slot) = slot {
                         core.store_relaxed(slot.line(), &slot.cc().end, end);
                         due |= collector.superseded(core, record, before, end);
                     }
-                    writes.install(core, at, log);
-                    core.store_relaxed(record.line(), &record.cc().end, 0);
                 }
             }
             viewpoint.unlatch(core, &record);
@@ -286,7 +290,7 @@ fn take_back<'s, M: Machine>(
     loop {
         viewpoint.latch(core, record);
         if version_chain::wts(core, record) == name {
-            let slot = version_chain::restore(core, record);
+            let slot = change(core, record, || version_chain::restore(core, record));
             viewpoint.unlatch(core, record);
             return slot;
         }

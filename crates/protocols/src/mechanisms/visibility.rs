@@ -30,8 +30,8 @@ use super::{
 };
 use crate::faults;
 use machine::{Core, Machine, Word, Zeroed};
-use storage::{GuardRef, RecordRef, RowState};
-use txn::{Abort, AbortReason};
+use storage::{GuardRef, RecordRef, RowHead, RowState};
+use txn::{Abort, AbortReason, ColumnSet};
 
 /// The words of a record, and of a version.
 #[repr(C)]
@@ -41,6 +41,8 @@ pub struct Validity {
     pub chain: Chain,
     /// End of this version: a timestamp or a name, and 0 for infinity.
     pub end: Word,
+    /// In a record: twice the number of changes of its newest version's values, plus one during a change.
+    changes: Word,
 }
 
 // SAFETY: words.
@@ -59,6 +61,23 @@ impl Versioned for Validity {
 }
 
 type Record<'s, M> = RecordRef<'s, M, Validity>;
+
+/// Changes the values of the record's newest version by `change`. Readers without the latch notice it. Called with the
+/// record latched.
+#[inline(always)]
+pub fn change<M: Machine, T>(
+    core: &M::Core,
+    record: &Record<'_, M>,
+    change: impl FnOnce() -> T,
+) -> T {
+    let (line, changes) = (record.line(), &record.cc().changes);
+    let before = core.load_relaxed(line, changes);
+    core.store_relaxed(line, changes, before + 1);
+    core.fence_release();
+    let done = change();
+    core.store(line, changes, before + 2);
+    done
+}
 
 /// Read time of a transaction that reads only the latest versions.
 pub const LATEST: u64 = u64::MAX;
@@ -114,6 +133,56 @@ impl<M: Machine> Viewpoint<M> {
         self.latcher.latch(core, record.line(), record.cc().latch());
     }
 
+    /// Copies the newest version without the latch, if it is visible and decided. Returns its head and its begin. Returns
+    /// none if the caller must look under the latch.
+    ///
+    /// **Why it is right.** Whoever changes the values of a record's newest version makes `changes` odd before, and even
+    /// again afterwards, with fences in between. If the reader finds the same even number before and after, then all that
+    /// it has loaded and copied in between was there at one moment. So its answer is that of a latched reader.
+    pub fn read_newest(
+        &self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        states: &TransactionStates<M>,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) -> Option<(RowHead, u64)> {
+        let (line, words) = (record.line(), record.cc());
+        let changes = core.load(line, &words.changes);
+        let begin = core.load(line, &words.chain.wts);
+        let visible = named(begin).is_none() && begin <= self.time;
+        if changes & 1 != 0 || !visible || self.commit_under_way(core, record, states).is_some() {
+            return None;
+        }
+        let head = record.copy_out(core, columns, out);
+        core.fence_acquire();
+        let trusts = core.is_planted(faults::HEKATON_TRUSTS_COPIES);
+        let same = trusts || core.load_relaxed(line, &words.changes) == changes;
+        same.then_some((head, begin))
+    }
+
+    /// Returns the session that has announced a write to the record's newest version and may commit it with an end that
+    /// the read time includes, with that session's state. Such a write cannot be believed, so a reader waits for it.
+    #[inline(always)]
+    fn commit_under_way(
+        &self,
+        core: &M::Core,
+        record: &Record<'_, M>,
+        states: &TransactionStates<M>,
+    ) -> Option<(usize, State)> {
+        let end = core.load(record.line(), &record.cc().end);
+        let passes = core.is_planted(faults::HEKATON_PASSES_ANNOUNCED);
+        let looks = self.time != LATEST && !passes;
+        let other = named(end).filter(|other| *other != self.session && looks)?;
+        match states.get(core, other) {
+            State::Drawing => Some((other, State::Drawing)),
+            state @ (State::Preparing(end) | State::Committed(end)) if end <= self.time => {
+                Some((other, state))
+            }
+            _ => None,
+        }
+    }
+
     /// Latches the record and returns the visible version, with its begin. A writer of that version
     /// that is not decided yet is believed.
     pub fn latch_visible<'s>(
@@ -122,8 +191,18 @@ impl<M: Machine> Viewpoint<M> {
         record: &Record<'s, M>,
         dependencies: &CommitDependencies<M>,
     ) -> Result<(Record<'s, M>, u64), Abort> {
+        self.latch(core, record);
+        self.visible(core, record, dependencies)
+    }
+
+    /// Does the rest of [`Viewpoint::latch_visible`]. Called with the record latched.
+    fn visible<'s>(
+        &mut self,
+        core: &M::Core,
+        record: &Record<'s, M>,
+        dependencies: &CommitDependencies<M>,
+    ) -> Result<(Record<'s, M>, u64), Abort> {
         loop {
-            self.latch(core, record);
             let look = self.look(core, record, dependencies);
             if let Ok(Look::Found(found)) = look {
                 return Ok(found);
@@ -132,6 +211,7 @@ impl<M: Machine> Viewpoint<M> {
             if let Look::After(session, state) = look? {
                 dependencies.states.wait_while(core, session, state);
             }
+            self.latch(core, record);
         }
     }
 
@@ -143,18 +223,8 @@ impl<M: Machine> Viewpoint<M> {
         dependencies: &CommitDependencies<M>,
     ) -> Result<Look<(Record<'s, M>, u64)>, Abort> {
         let states = &dependencies.states;
-        let end = core.load_relaxed(record.line(), &record.cc().end);
-        let passes = core.is_planted(faults::HEKATON_PASSES_ANNOUNCED);
-        let looks = self.time != LATEST && !passes;
-        let announced = named(end).filter(|other| *other != self.session && looks);
-        if let Some(other) = announced {
-            match states.get(core, other) {
-                state @ State::Drawing => return Ok(Look::After(other, state)),
-                state @ (State::Preparing(end) | State::Committed(end)) if end <= self.time => {
-                    return Ok(Look::After(other, state));
-                }
-                _ => {}
-            }
+        if let Some((other, state)) = self.commit_under_way(core, record, states) {
+            return Ok(Look::After(other, state));
         }
         let mut version = *record;
         loop {
@@ -179,15 +249,19 @@ impl<M: Machine> Viewpoint<M> {
         }
     }
 
-    /// Latches the record for a write. Returns an error without the latch if another writer was
-    /// first: it has announced a write, or its version is not visible.
+    /// Latches the record for a write. Returns an error without the latch if another session was first: it has announced a
+    /// write, its version is not visible, or it holds the latch. A writer does not queue for the latch
+    /// ([`super::announcement::Announcer::latch_for_write`] says why).
     pub fn latch_for_write(
         &mut self,
         core: &M::Core,
         record: &Record<'_, M>,
         dependencies: &CommitDependencies<M>,
     ) -> Result<(), Abort> {
-        let (version, _) = self.latch_visible(core, record, dependencies)?;
+        if !self.latcher.try_latch(core, record.line(), record.cc().latch()) {
+            return Err(Abort::because(AbortReason::LockConflict));
+        }
+        let (version, _) = self.visible(core, record, dependencies)?;
         let refusal = if core.load_relaxed(record.line(), &record.cc().end) != 0 {
             Abort::because(AbortReason::LockConflict)
         } else if version.identity() != record.identity() {
