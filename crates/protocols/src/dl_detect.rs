@@ -280,7 +280,7 @@ impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
         // The guard of a range has no place in the key order, so no transaction waits for one.
         let ordered = self.limits.key_order && !record.is_guard();
         let place = ordered.then(|| (record.table().id(), record.key(core)));
-        let in_order = place > owner.highest;
+        let in_order = ordered && place > owner.highest;
         let name = owner.name();
         owner.searcher.clear();
         let (mut wait, claims) = self.wait(owner, in_order);

@@ -221,17 +221,25 @@ impl<M: Machine> Requests<M> {
         unsafe { self.arena.at::<Request<M>>(request) }
     }
 
+    /// Allocates more requests, and returns one of them.
+    #[cold]
+    fn take_fresh(&mut self) -> Result<u64, OutOfMemory> {
+        let first = self.arena.allocate(Self::CHUNK_BYTES, 64, Place::Any)?;
+        self.supply(first);
+        Ok(self.free.pop().expect("supplied just now"))
+    }
+
+    #[inline(always)]
     pub(super) fn take(
         &mut self,
         core: &M::Core,
         timestamp: u64,
         mode: Mode,
     ) -> Result<u64, OutOfMemory> {
-        if self.free.is_empty() {
-            let first = self.arena.allocate(Self::CHUNK_BYTES, 64, Place::Any)?;
-            self.supply(first);
-        }
-        let offset = self.free.pop().expect("filled above");
+        let offset = match self.free.pop() {
+            Some(offset) => offset,
+            None => self.take_fresh()?,
+        };
         let request = self.at(offset);
         core.store_relaxed(&request.line, &request.timestamp, timestamp);
         core.store_relaxed(
@@ -304,13 +312,20 @@ impl<M: Machine> Requests<M> {
     }
 
     /// Takes `request` out of the list `head`.
+    #[inline(always)]
     pub(super) fn unlink(&self, core: &M::Core, line: &M::Line, head: &Word, request: u64) {
         let after = self.next_of(core, request);
-        let mut at = core.load_relaxed(line, head);
-        if at == request {
-            core.store_relaxed(line, head, after);
-            return;
+        let first = core.load_relaxed(line, head);
+        match first == request {
+            true => core.store_relaxed(line, head, after),
+            false => self.unlink_behind(core, first, request, after),
         }
+    }
+
+    /// Takes `request`, which is followed by `after`, out of the list that begins with another one, `first`.
+    #[inline(never)]
+    fn unlink_behind(&self, core: &M::Core, first: u64, request: u64, after: u64) {
+        let mut at = first;
         while self.next_of(core, at) != request {
             at = self.next_of(core, at);
         }
@@ -407,19 +422,32 @@ impl<M: Machine> Requests<M> {
             place.unlatch(core, &self.latcher, lock);
             return Ok((Held { request, mode }, Asked::Owned));
         }
-        let allowed = match conflict {
-            true => self.all(core, first_owner, |owner| may_wait(timestamp, owner)),
-            false => self.all(core, first_waiter, |waiter| may_wait(timestamp, waiter)),
-        };
+        let in_the_way = if conflict { first_owner } else { first_waiter };
+        let asked = self.ask_others(core, place, lock, request, in_the_way, (timestamp, may_wait));
+        Ok((Held { request, mode }, asked))
+    }
+
+    /// Enters a request that is not granted at once, if it may wait for all requests from `in_the_way` on. Releases the
+    /// latch.
+    #[inline(never)]
+    fn ask_others<P: LockPlace<M>>(
+        &mut self,
+        core: &M::Core,
+        place: &P,
+        lock: Latched<'_, M>,
+        request: u64,
+        in_the_way: u64,
+        (timestamp, may_wait): (u64, MayWait),
+    ) -> Asked {
+        let allowed = self.all(core, in_the_way, |other| may_wait(timestamp, other));
         if allowed {
-            self.enqueue(core, line, queue, request, timestamp, may_wait);
+            self.enqueue(core, lock.line, lock.queue, request, timestamp, may_wait);
         }
         place.unlatch(core, &self.latcher, lock);
         if !allowed {
             self.free.push(request);
         }
-        let asked = if allowed { Asked::Waits } else { Asked::Refused };
-        Ok((Held { request, mode }, asked))
+        if allowed { Asked::Waits } else { Asked::Refused }
     }
 
     /// Upgrades a shared lock to an exclusive one. Returns false if that would need a wait that `may_wait` forbids.
@@ -542,12 +570,14 @@ impl<M: Machine> Requests<M> {
     }
 
     /// Waits until a request that waits owns the lock.
+    #[inline(never)]
     pub fn wait(&self, core: &M::Core, request: u64) {
         let request = self.at(request);
         core.wait_while(&request.line, &request.granted, |granted| granted == 0);
     }
 
     /// Grants the lock to the waiters in front for as long as they are compatible, and calls `tell` for each.
+    #[inline(always)]
     pub(super) fn grant(
         &self,
         core: &M::Core,
@@ -555,11 +585,23 @@ impl<M: Machine> Requests<M> {
         queue: &LockQueue,
         tell: impl Fn(&Request<M>),
     ) {
-        loop {
-            let waiter = core.load_relaxed(line, &queue.waiters);
-            if waiter == 0 {
-                return;
-            }
+        let waiter = core.load_relaxed(line, &queue.waiters);
+        if waiter != 0 {
+            self.grant_from(core, line, queue, waiter, tell);
+        }
+    }
+
+    /// Does the same as [`Requests::grant`] where somebody waits, first `waiter`.
+    #[inline(never)]
+    fn grant_from(
+        &self,
+        core: &M::Core,
+        line: &M::Line,
+        queue: &LockQueue,
+        mut waiter: u64,
+        tell: impl Fn(&Request<M>),
+    ) {
+        while waiter != 0 {
             let request = self.at(waiter);
             let first_owner = core.load_relaxed(line, &queue.owners);
             let upgrades = core.load_relaxed(&request.line, &request.upgrades);
@@ -581,6 +623,7 @@ impl<M: Machine> Requests<M> {
             self.unlink_waiter(core, line, queue, waiter);
             self.link(core, line, &queue.owners, waiter);
             tell(request);
+            waiter = core.load_relaxed(line, &queue.waiters);
         }
     }
 }

@@ -116,8 +116,18 @@ impl<M: Machine> Latcher<M> {
 
     /// Acquires the latch `tail`. The word holds 0 when the latch is free, and the last node in the
     /// queue otherwise.
-    #[inline]
+    #[inline(always)]
     pub fn latch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
+        // Natively the latch is nearly always free. So this is tried without a call.
+        let taken = self.is_plain(core) && core.cas(line, tail, 0, TAKEN).is_ok();
+        if !taken {
+            self.latch_otherwise(core, line, tail);
+        }
+    }
+
+    /// Acquires a latch of any kind.
+    #[inline(never)]
+    fn latch_otherwise(&self, core: &M::Core, line: &M::Line, tail: &Word) {
         if !self.queues(core) {
             return match self.elides() {
                 true => elided_latch::begin::<M>(core, line, tail),
@@ -154,8 +164,18 @@ impl<M: Machine> Latcher<M> {
     }
 
     /// Releases the latch, and hands it to the successor if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn unlatch(&self, core: &M::Core, line: &M::Line, tail: &Word) {
+        if !self.is_plain(core) {
+            return self.unlatch_otherwise(core, line, tail);
+        }
+        core.store(line, tail, 0);
+        core.wake(line, tail);
+    }
+
+    /// Releases a latch of any kind.
+    #[inline(never)]
+    fn unlatch_otherwise(&self, core: &M::Core, line: &M::Line, tail: &Word) {
         if !self.queues(core) {
             if self.elides() {
                 return elided_latch::end::<M>(core, line, tail);
@@ -218,6 +238,12 @@ impl<M: Machine> Latcher<M> {
             }
             ticks = (2 * ticks + PAUSE_TICKS).min(LAST_SPIN_TICKS);
         }
+    }
+
+    /// Returns true if the latch is the usual one of a native machine.
+    #[inline(always)]
+    fn is_plain(&self, core: &M::Core) -> bool {
+        !M::MODELLED && self.kind == Some(LatchKind::Usual) && core.overtakes()
     }
 
     /// Returns true if waiters queue.

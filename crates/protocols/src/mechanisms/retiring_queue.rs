@@ -217,12 +217,20 @@ impl<M: Machine> RetiringLocks<M> {
         claims.latcher.unlatch(core, record.line(), &record.cc().latch);
     }
 
+    /// Allocates more requests, and returns one of them.
+    #[cold]
+    fn take_fresh(&self, claims: &mut Claims<M>) -> Result<u64, OutOfMemory> {
+        claims.supply(self.arena.allocate(Self::CHUNK_BYTES, 64, Place::Any)?);
+        Ok(claims.free.pop().expect("supplied just now"))
+    }
+
     /// Takes a request that is in no list.
+    #[inline(always)]
     pub fn take(&self, core: &M::Core, claims: &mut Claims<M>) -> Result<u64, OutOfMemory> {
-        if claims.free.is_empty() {
-            claims.supply(self.arena.allocate(Self::CHUNK_BYTES, 64, Place::Any)?);
-        }
-        let offset = claims.free.pop().expect("filled above");
+        let offset = match claims.free.pop() {
+            Some(offset) => offset,
+            None => self.take_fresh(claims)?,
+        };
         let request = self.at(offset);
         core.store_relaxed(&request.line, &request.session, claims.session);
         core.store_relaxed(&request.line, &request.timestamp, 0);
