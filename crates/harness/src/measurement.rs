@@ -19,6 +19,9 @@ use machine::{Body, Core, Machine, Place, Service, Sharing, Word, Zeroed, cold::
 use std::{cell::Cell, time::Instant};
 use txn::{History, WorkerHistory};
 
+/// Latencies up to this one, in seconds, find their place in memory that was filled in before a native run.
+const LONGEST_LATENCY_S: f64 = 1.0;
+
 /// Creates a session of an engine for one worker and runs the worker's loop in it. The other parameters are the
 /// worker's identity, the length of the loop, and its settings. Returns the counts and, if it is recorded, the
 /// history.
@@ -129,7 +132,8 @@ impl<M: Machine> Measurement<'_, M> {
             rule: growth.rule,
         });
         let timeline = Timeline::new(one_each.then_some(self.plan.workers()), growth, M::MODELLED);
-        timeline.ending_at(self.plan.commits)
+        let timeline = timeline.ending_at(self.plan.commits);
+        if M::MODELLED { timeline } else { timeline.with_room(self.ticks(LONGEST_LATENCY_S)) }
     }
 
     fn ticks(&self, seconds: f64) -> u64 {

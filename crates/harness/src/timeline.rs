@@ -104,6 +104,8 @@ struct State {
     interval: Interval,
     /// Slices, each of which is created when the first value is put into it or behind it.
     slices: Vec<Slice>,
+    /// Empty histograms for slices that are still to be created.
+    spare: Vec<Histogram<u64>>,
     /// Reason for the end, set when a worker has found that the run is over.
     ended: Option<Ended>,
 }
@@ -120,9 +122,25 @@ impl Timeline {
     /// what the workers did.
     pub fn new(workers: Option<usize>, growth: Option<Growth>, modelled: bool) -> Timeline {
         let whole = Interval { begin: 0, end: u64::MAX };
-        let state = Mutex::new(State { interval: whole, slices: Vec::new(), ended: None });
+        let (slices, spare) = (Vec::new(), Vec::new());
+        let state = Mutex::new(State { interval: whole, slices, spare, ended: None });
         let batch = if modelled { 1 } else { BATCH };
         Timeline { workers, growth, batch, quota: None, reached: Word::new(0), state }
+    }
+
+    /// Returns the timeline with memory for latencies of up to `most_ticks`, filled in by the caller. Otherwise workers
+    /// allocate it while they are measured, and wait for its pages.
+    pub fn with_room(self, most_ticks: u64) -> Timeline {
+        let mut state = self.state.into_inner();
+        state.slices.reserve_exact(SLICES);
+        state.spare.resize_with(SLICES, || {
+            // It grows to the largest value, and what clears it writes to all of it.
+            let mut roomy = Slice::default().latencies;
+            let _ = roomy.record(most_ticks);
+            roomy.clear();
+            roomy
+        });
+        Timeline { state: Mutex::new(state), ..self }
     }
 
     /// Returns the timeline of a run that ends when the first worker has committed `quota` transactions in the
@@ -149,7 +167,7 @@ impl Timeline {
 
     /// Returns the final interval, its slices, and the reason for its end.
     pub fn into_parts(self) -> (Interval, Vec<Slice>, Ended) {
-        let State { interval, mut slices, ended } = self.state.into_inner();
+        let State { interval, mut slices, ended, .. } = self.state.into_inner();
         slices.resize_with(SLICES, Slice::default);
         (interval, slices, ended.unwrap_or(Ended::AsAsked))
     }
@@ -229,8 +247,12 @@ impl State {
 
     /// Returns the slice with this number. Creates it if necessary.
     fn reach(&mut self, slice: usize) -> &mut Slice {
-        if self.slices.len() <= slice {
-            self.slices.resize_with(slice + 1, Slice::default);
+        while self.slices.len() <= slice {
+            let next = match self.spare.pop() {
+                Some(latencies) => Slice { latencies, ..Slice::default() },
+                None => Slice::default(),
+            };
+            self.slices.push(next);
         }
         &mut self.slices[slice]
     }
@@ -239,11 +261,14 @@ impl State {
     fn double(&mut self) {
         self.interval.end += self.interval.ticks();
         let short = std::mem::take(&mut self.slices);
-        for (i, slice) in short.into_iter().enumerate() {
-            match i % 2 {
-                0 => self.slices.push(slice),
-                _ => self.slices[i / 2].add(&slice),
+        for (i, mut slice) in short.into_iter().enumerate() {
+            if i % 2 == 0 {
+                self.slices.push(slice);
+                continue;
             }
+            self.slices[i / 2].add(&slice);
+            slice.latencies.clear();
+            self.spare.push(slice.latencies);
         }
     }
 

@@ -56,6 +56,26 @@ fn a_run_that_is_not_steady_is_doubled_up_to_its_limit_and_keeps_what_it_has() {
 }
 
 #[test]
+fn the_room_for_latencies_suffices_for_a_run_that_is_doubled() {
+    let growth = Growth { most_ticks: 4000, most_busy_ticks: u64::MAX, rule: Rule::default() };
+    let timeline = Timeline::new(Some(1), Some(growth), false).with_room(5000);
+    timeline.open(Interval { begin: 0, end: 1000 });
+    let roomy = |histogram: &Histogram<u64>| histogram.high() >= 5000 && histogram.is_auto_resize();
+    for now in [1000, 2000, 4000] {
+        for at in now / 2..now {
+            commit(&timeline, at, 5);
+        }
+        timeline.place(now);
+        let state = timeline.state.lock();
+        assert_eq!(state.slices.len() + state.spare.len(), SLICES);
+        assert!(state.spare.iter().all(|spare| roomy(spare) && spare.is_empty()));
+        assert!(state.slices.iter().all(|slice| roomy(&slice.latencies)));
+    }
+    let (_, slices, _) = timeline.into_parts();
+    assert_eq!(slices.iter().map(|slice| slice.latencies.len()).sum::<u64>(), 3500);
+}
+
+#[test]
 fn a_steady_run_ends_as_soon_as_it_may_and_for_everybody() {
     let growth = Growth { most_ticks: 1 << 40, most_busy_ticks: u64::MAX, rule: Rule::default() };
     let timeline = opened(0, 8000, Some(growth));

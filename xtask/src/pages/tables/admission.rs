@@ -41,9 +41,8 @@ longer, alone too. So a peak of few cores cannot be reached on 1024 tiles with t
 
 The regulator searches during the warm-up, of 0.15 to 0.5 simulated seconds. Where a cell is empty, no such run ended within 100
 seconds, or none was measured. Where there are many permits, the search is not over after 0.25 seconds: MVCC at theta 0.6 has 1.49
-million transactions a second, 91 % of the peak, after a warm-up of 0.6 seconds. SmallBank under HEKATON, SNAPSHOT and SSN keeps
-19 to 51 % of the peak only: many transactions run well for 0.1 seconds and longer, and then hardly any commits for 0.05 seconds,
-without a limit too ([diary](../diary.md), *A collapse outlasts its cause*).
+million transactions a second, 91 % of the peak, after a warm-up of 0.6 seconds. SmallBank under HEKATON, SNAPSHOT and SSN
+used to keep 19 to 51 % of its peak. The [diary](../diary.md) says why (*Who queues for a latch comes too late*).
 
 ";
 
