@@ -10,8 +10,7 @@
 //!    notice. The session skips this step if its last commits have all succeeded.
 //! 2. Install pending versions.
 //! 3. Raise the `rts` of all versions read.
-//! 4. Validate: each read would return the same version now, and no later transaction has read what this one
-//!    overwrites.
+//! 4. Validate: each read would return the same version now, and no later transaction has read what this one overwrites.
 //! 5. Commit.
 //!
 //! Waits always go from later to earlier timestamps, so they cannot form a cycle. A scanned leaf is validated as in
@@ -125,10 +124,11 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Worker<'s, M> {
+        let prewriter = Prewriter::new(&self.versions.latches, session, Default::default());
         Worker {
             session,
             clock: LooseClock::new(session),
-            footprint: Footprint::new(Prewriter::new(&self.versions.latches, session, false)),
+            footprint: Footprint::new(prewriter),
             collector: self.versions.collector(session),
             commits: 0,
             all_commits: 0,

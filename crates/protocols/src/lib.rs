@@ -35,7 +35,8 @@ pub(crate) use options::PAUSE_TICKS;
 pub use options::duration;
 pub use options::{
     CommitLocks, Deadlocks, KNOBS, Knob, KnobError, LatchKind, LockForm, LockPlacement, MAX_PAUSES,
-    OlderAtPartition, ProtocolOptions, Readers, Validation, WaitsForGraph, WriteLocks,
+    OlderAtPartition, ProtocolOptions, Readers, Validation, WaitingWriters, WaitsForGraph,
+    WriteLocks,
 };
 pub use protocol::{
     Change, CommitLog, Declaration, Delegated, Image, Images, Isolation, IsolationError, Prepared,

@@ -28,7 +28,8 @@
 //! [`version_collector`]: crate::mechanisms::version_collector
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, faults,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, WaitingWriters,
+    faults,
     mechanisms::{
         absence_times::AbsenceTimes,
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
@@ -53,7 +54,7 @@ pub struct MvccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     versions: Versions<M>,
     absences: AbsenceTimes<M>,
-    in_turn: bool,
+    waiting: WaitingWriters,
 }
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
@@ -101,13 +102,13 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             versions: Versions::new(arena, sessions)?,
             absences: AbsenceTimes::new(arena)?,
-            in_turn: options.writers_in_turn,
+            waiting: options.waiting_writers,
         })
     }
 
     fn own<'s>(&'s self, session: usize) -> Own<'s, M> {
         Own {
-            prewrites: Prewriter::new(&self.versions.latches, session, self.in_turn),
+            prewrites: Prewriter::new(&self.versions.latches, session, self.waiting),
             session,
             source: TimestampSource::new(session),
             collector: self.versions.collector(session),

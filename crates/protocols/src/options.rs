@@ -38,8 +38,8 @@ pub struct ProtocolOptions {
     pub validation: Validation,
     /// Set if an optimistic read locks the record while it copies it, and a commit locks all records that were read.
     pub read_locks: bool,
-    /// Set if writers that wait for a record under timestamp ordering take turns by timestamp.
-    pub writers_in_turn: bool,
+    /// Behaviour of writers that wait for a record under timestamp ordering.
+    pub waiting_writers: WaitingWriters,
     /// Place of the locks of records.
     pub locks: LockPlacement,
     /// Number of buckets of all lock tables together; none for the usual number.
@@ -90,7 +90,7 @@ impl Default for ProtocolOptions {
             retrospective_locks: true,
             validation: Validation::Parallel,
             read_locks: false,
-            writers_in_turn: false,
+            waiting_writers: WaitingWriters::Race,
             locks: LockPlacement::Record,
             lock_buckets: None,
             lock_form: LockForm::Counter,
@@ -141,6 +141,19 @@ pub enum Readers {
     Locks,
     /// They read the versions that were the newest when they began, and lock nothing.
     Versions,
+}
+
+/// Behaviour of writers that wait for a record under timestamp ordering.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitingWriters {
+    /// Those that wait for a decision all try again after it.
+    #[default]
+    Race,
+    /// Those that wait for a decision take turns by timestamp (the codes of 2014 and 2022).
+    InTurn,
+    /// As [`WaitingWriters::Race`], but a writer does not queue for a latch: it is refused if it finds the record latched.
+    /// In a queue its timestamp ages, until it comes too late.
+    NoQueue,
 }
 
 /// Behaviour of an optimistic transaction at commit, at a record that another transaction has locked.
@@ -470,19 +483,21 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "waiting-writers",
-        summary: "writers that wait for a record race for it, or take turns by timestamp (the codes of 2014 and 2022)",
-        allowed: "race, in-turn",
+        summary: "writers that wait for a record race for it, take turns by timestamp (the codes of 2014 and 2022), or race and are refused where it is latched",
+        allowed: "race, in-turn, no-queue",
         set: |options, value| {
-            options.writers_in_turn = match value {
-                "race" => false,
-                "in-turn" => true,
+            options.waiting_writers = match value {
+                "race" => WaitingWriters::Race,
+                "in-turn" => WaitingWriters::InTurn,
+                "no-queue" => WaitingWriters::NoQueue,
                 _ => return None,
             };
             Some(())
         },
-        value: Some(|options| match options.writers_in_turn {
-            false => "race".to_owned(),
-            true => "in-turn".to_owned(),
+        value: Some(|options| match options.waiting_writers {
+            WaitingWriters::Race => "race".to_owned(),
+            WaitingWriters::InTurn => "in-turn".to_owned(),
+            WaitingWriters::NoQueue => "no-queue".to_owned(),
         }),
     },
     Knob {

@@ -21,7 +21,8 @@
 //!   the same version or is refused.
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, faults,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, WaitingWriters,
+    faults,
     mechanisms::{
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
         prewrite::{Prewriter, Prewritten, too_late},
@@ -44,7 +45,7 @@ pub struct TimestampRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     floor: TimestampFloor<M>,
     latches: LatchNodes,
-    in_turn: bool,
+    waiting: WaitingWriters,
 }
 
 /// Timestamps of a record, under a latch.
@@ -131,13 +132,13 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             floor: TimestampFloor::new(arena)?,
             latches: LatchNodes::new::<M>(arena, sessions)?,
-            in_turn: options.writers_in_turn,
+            waiting: options.waiting_writers,
         })
     }
 
     fn own<'s>(&'s self, session: usize) -> Own<'s, M> {
         Own {
-            prewrites: Prewriter::new(&self.latches, session, self.in_turn),
+            prewrites: Prewriter::new(&self.latches, session, self.waiting),
             source: TimestampSource::new(session),
             scanned: Vec::new(),
         }

@@ -9,7 +9,7 @@ use harness::{
     steadiness::Rule,
 };
 use machine::cold::Arc;
-use protocols::{LockForm, OlderAtPartition, ProtocolOptions, registry};
+use protocols::{LockForm, OlderAtPartition, ProtocolOptions, WaitingWriters, registry};
 use serde::{Deserialize, Serialize};
 use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
 use workloads::tpcc_accesses::TpccAccessesOptions;
@@ -164,7 +164,7 @@ fn program_options(build: &Build) -> ProtocolOptions {
         lock_form: LockForm::List,
         // OCC latches a record while it copies it.
         read_locks: true,
-        writers_in_turn: true,
+        waiting_writers: WaitingWriters::InTurn,
         // A search for deadlocks after 1 us, and no wait beyond 1 ms.
         deadlock_search_ns: 1_000,
         lock_timeout_ns: Some(1_000_000),

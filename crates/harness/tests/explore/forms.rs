@@ -62,6 +62,8 @@ forms! {
     tictoc_bounded: "TICTOC" [("commit-locks", "bounded:26")];
     mvcc_in_turn: "MVCC" [("waiting-writers", "in-turn")];
     timestamp_in_turn: "TIMESTAMP" [("waiting-writers", "in-turn")];
+    mvcc_without_queue: "MVCC" [("waiting-writers", "no-queue")];
+    timestamp_without_queue: "TIMESTAMP" [("waiting-writers", "no-queue")];
     occ_locks_reads: "OCC" [("read-locks", "on")];
     occ_locks_reads_bounded: "OCC" [("read-locks", "on"), ("commit-locks", "bounded:26")];
     occ_bounded: "OCC" [("commit-locks", "bounded:26")];

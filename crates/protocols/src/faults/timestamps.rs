@@ -1,7 +1,7 @@
 //! Bugs planted in protocols that order transactions by timestamps drawn when they begin.
 
 use super::planted;
-use crate::TimestampAllocation;
+use crate::{TimestampAllocation, WaitingWriters};
 
 planted! {
     TIMESTAMPS_CUT_SHORT = "timestamps_cut_short" in "TIMESTAMP" on "counters", Progress:
@@ -17,11 +17,11 @@ planted! {
 
     PREWRITE_FORGETS_SUCCESSOR = "prewrite_forgets_successor" in "MVCC" on "counters" by (4, 4), Progress:
     "MVCC's writer that aborts removes its prewrite and names no successor: the one that waits goes on, and is named later",
-    given { writers_in_turn: true };
+    given { waiting_writers: WaitingWriters::InTurn };
 
     PREWRITE_NAMES_TWICE = "prewrite_names_twice" in "MVCC" on "counters" by (4, 4), Progress:
     "MVCC's successor stays named after its turn: the next decision gives the turn to a transaction that is gone",
-    given { writers_in_turn: true };
+    given { waiting_writers: WaitingWriters::InTurn };
 
     MVCC_WITHOUT_READ_MARKS = "mvcc_without_read_marks" in "MVCC" on "counters", CertificateOrLaw:
     "MVCC's reads leave no rts behind, so an earlier write may still come after them";

@@ -22,13 +22,16 @@
 //! **Invariant.** All of this happens under the latch, and a record with a successor has a pending
 //! prewrite. So a successor is not forgotten: the pending prewrite is decided, and that hands over.
 //! A writer never leaves while it is the successor. So `pending` never names a transaction that is gone.
+//!
+//! With the option `waiting-writers=no-queue` a writer is refused if it finds the record latched
+//! ([`super::announcement::Announcer::latch_for_write`] says what queues do).
 
 use super::{
     announced_writes::Announces,
     queue_latch::{LatchNodes, Latcher},
     range_times::Timed,
 };
-use crate::faults;
+use crate::{WaitingWriters, faults};
 use machine::{Core, Machine, Word};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
@@ -49,8 +52,8 @@ pub struct Prewriter<M: Machine> {
     pub timestamp: u64,
     /// Acquires and releases latches. Public for other words under latches of this kind.
     pub latcher: Latcher<M>,
-    /// Set if writers that wait for a record take turns by timestamp. Otherwise all of them try again after each decision.
-    in_turn: bool,
+    /// Behaviour of writers that wait.
+    waiting: WaitingWriters,
 }
 
 /// Returns the abort of an operation that comes too late for its timestamp.
@@ -60,8 +63,8 @@ pub fn too_late() -> Abort {
 
 impl<M: Machine> Prewriter<M> {
     /// Creates the prewriter of session number `session`, with no timestamp yet.
-    pub fn new(latches: &LatchNodes, session: usize, in_turn: bool) -> Prewriter<M> {
-        Prewriter { timestamp: 0, latcher: latches.latcher(session), in_turn }
+    pub fn new(latches: &LatchNodes, session: usize, waiting: WaitingWriters) -> Prewriter<M> {
+        Prewriter { timestamp: 0, latcher: latches.latcher(session), waiting }
     }
 
     /// Acquires the record's latch.
@@ -97,8 +100,12 @@ impl<M: Machine> Prewriter<M> {
         record: &RecordRef<'_, M, C>,
     ) -> Result<(), Abort> {
         let (line, words) = (record.line(), record.cc());
-        loop {
+        if self.waiting != WaitingWriters::NoQueue {
             self.latch(core, record);
+        } else if !self.latcher.try_latch(core, line, words.latch_word()) {
+            return Err(Abort::because(AbortReason::LockConflict));
+        }
+        loop {
             let pending = core.load_relaxed(line, words.pending());
             let late = pending > self.timestamp
                 || core.load_relaxed(line, words.rts()) > self.timestamp
@@ -111,11 +118,12 @@ impl<M: Machine> Prewriter<M> {
             if pending == 0 || pending == self.timestamp {
                 return Ok(());
             }
-            if self.in_turn {
+            if self.waiting == WaitingWriters::InTurn {
                 self.queue_up(core, record);
             }
             self.unlatch(core, record);
             core.wait_while(line, words.pending(), |now| now == pending);
+            self.latch(core, record);
         }
     }
 
@@ -133,7 +141,7 @@ impl<M: Machine> Prewriter<M> {
     /// Takes back what the session has entered in the record, if it has. Called with the record
     /// latched by a writer that does not write. Does nothing if writers take no turns.
     fn give_up_turn<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        if !self.in_turn {
+        if self.waiting != WaitingWriters::InTurn {
             return;
         }
         let (line, words) = (record.line(), record.cc());
@@ -176,7 +184,9 @@ impl<M: Machine, C: Prewritten> Announces<M, C> for Prewriter<M> {
     }
 
     fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        if !self.in_turn || core.is_planted(faults::PREWRITE_FORGETS_SUCCESSOR) {
+        if self.waiting != WaitingWriters::InTurn
+            || core.is_planted(faults::PREWRITE_FORGETS_SUCCESSOR)
+        {
             return self.clear(core, record);
         }
         self.latch(core, record);
