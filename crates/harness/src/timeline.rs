@@ -128,8 +128,8 @@ impl Timeline {
         Timeline { workers, growth, batch, quota: None, reached: Word::new(0), state }
     }
 
-    /// Returns the timeline with memory for latencies of up to `most_ticks`, filled in by the caller. Otherwise workers
-    /// allocate it while they are measured, and wait for its pages.
+    /// Returns the timeline with memory for latencies of up to `most_ticks`. This call also has the system fill in its
+    /// pages. Otherwise workers allocate the memory while they are measured, and wait for the pages.
     pub fn with_room(self, most_ticks: u64) -> Timeline {
         let mut state = self.state.into_inner();
         state.slices.reserve_exact(SLICES);

@@ -97,9 +97,10 @@ impl<M: Machine> Announcer<M> {
     /// - *The version was complete.* Before the copy the reader looked for a mark, and then read the version's stamp. If
     ///   the mark of that version's writer had still been to come, its stamp would be later than the snapshot. So the mark
     ///   had come and gone, and the values were there.
-    /// - *The copy has nothing newer.* If it had a value of a later commit, the reader would find that commit's mark
-    ///   afterwards, or its stamp, because the mark and then the stamp precede the values on one side of a pair of fences,
-    ///   and follow them on the other.
+    /// - *The copy has nothing newer.* The mark of a later commit precedes its values, with the release fence in between.
+    ///   The reader looks after its copy, with an acquire fence in between. So if the copy had a value of that commit, the
+    ///   reader would find the mark. If the mark is gone by then, the reader finds the later stamp, which was stored before
+    ///   the mark was removed.
     pub fn read_newest(
         &self,
         core: &M::Core,
