@@ -285,7 +285,7 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSites<'s, M, P> {
         let begun = self.begun.as_mut().expect("an attempt is running");
         let site = self.sites[owner].as_mut().expect("the site is made");
         let Begun { id, attempt, read_only, age } = *begun;
-        site.begin(Txn { id, age, attempt, read_only, partitions: &[], planned: false });
+        site.begin(Txn { age, attempt, read_only, ..Txn::new(id) });
         begun.age = age.or(site.age());
     }
 

@@ -450,12 +450,15 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
         match self.sites.only() {
             Some(site) if !M::MODELLED => {
                 self.rows.begin();
-                site.begin_directly(self.rows.txn(start));
+                site.begin_directly(self.rows.txn(start, true));
                 if const { P::PLANS } {
                     self.work().plan(start.plan);
                 }
             }
-            _ => self.work().begin(start),
+            only => {
+                let alone = only.is_some();
+                self.work().begin_with(start, alone);
+            }
         }
     }
 

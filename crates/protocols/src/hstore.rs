@@ -4,7 +4,8 @@
 //! Source: Kallman et al., VLDB 2008; Abyss 2.2.
 //!
 //! A transaction declares the partitions that it will access, gets a timestamp, and joins the queues of all of
-//! them. It starts when it owns all of them. While it runs it has its partitions to itself, so it neither locks nor
+//! them. It starts when it owns all of them. It waits for that at its first access, so that it prefetches what it
+//! has announced while other transactions run. While it runs it has its partitions to itself, so it neither locks nor
 //! validates records. The queues are ordered by timestamp. An older transaction goes before a younger one that has
 //! not started ([`crate::mechanisms::partition_locks`]).
 //!
@@ -19,6 +20,10 @@
 //! - The transaction stays on its core, as in the Abyss paper's own test-bed (4.1). It is not sent to a partition's
 //!   engine.
 //! - A transaction that declares no partitions takes all of them.
+//! - A record that was announced before the transaction started can have been removed until then. The transaction
+//!   then retries.
+//! - A transaction of several sites waits at each site before it begins at the next one. If it waited at several
+//!   sites at once, two transactions could each own what the other one needs.
 //! - An access to a partition that was not declared aborts the transaction for good.
 //! - Writes are buffered, so that a transaction can roll back. The published code has no rollback.
 //! - Natively, a transaction of one partition can overtake a sleeping one ([`crate::mechanisms::partition_locks`]).
@@ -51,8 +56,17 @@ pub struct Worker<'s, M: Machine> {
     timestamp: u64,
     /// The declared partitions, ascending; empty for all partitions.
     declared: Vec<usize>,
-    /// Reason for which the attempt did not start; none if it did.
-    refused: Option<Abort>,
+    stage: Stage,
+}
+
+/// How far an attempt has come.
+enum Stage {
+    /// It has requested its partitions. It waits for them at its first access.
+    Requested,
+    /// It owns its partitions.
+    Runs,
+    /// It does not get its partitions, and aborts at its first access.
+    Refused(Abort),
 }
 
 fn undeclared() -> Abort {
@@ -65,6 +79,29 @@ impl<M: Machine> Hstore<M> {
     fn lock_of(&self, partition: u64) -> usize {
         let locks = self.locks.partitions() as u64;
         (if partition < locks { partition } else { partition % locks }) as usize
+    }
+
+    /// Waits for the partitions unless the attempt runs already. Must precede every access.
+    #[inline(always)]
+    fn start(&self, core: &M::Core, worker: &mut Worker<'_, M>) -> Result<(), Abort> {
+        match worker.stage {
+            Stage::Runs => Ok(()),
+            _ => self.wait(core, worker),
+        }
+    }
+
+    #[inline(never)]
+    fn wait(&self, core: &M::Core, worker: &mut Worker<'_, M>) -> Result<(), Abort> {
+        if let Stage::Refused(abort) = worker.stage {
+            return Err(abort);
+        }
+        let before = core.account(Category::ConcurrencyControl);
+        if !core.is_planted(faults::HSTORE_STARTS_AT_ONCE) {
+            self.locks.begin(core, &worker.claims);
+        }
+        core.account(before);
+        worker.stage = Stage::Runs;
+        Ok(())
     }
 
     fn let_go(&self, core: &M::Core, worker: &mut Worker<'_, M>) {
@@ -118,7 +155,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
             source: TimestampSource::new(session),
             timestamp: 0,
             declared: Vec::new(),
-            refused: None,
+            stage: Stage::Runs,
         }
     }
 
@@ -135,23 +172,26 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         worker.declared.sort_unstable();
         worker.declared.dedup();
         let (claims, timestamp) = (&mut worker.claims, worker.timestamp);
-        let taken = match worker.declared.len() {
+        let asked = match worker.declared.len() {
             0 => {
                 let all = 0..self.locks.partitions();
-                self.locks.acquire(core, claims, timestamp, all, self.older)
+                self.locks.request(core, claims, timestamp, all, self.older)
             }
             _ => {
                 let declared = worker.declared.iter().copied();
-                self.locks.acquire(core, claims, timestamp, declared, self.older)
+                self.locks.request(core, claims, timestamp, declared, self.older)
             }
         };
-        worker.refused = taken.err().map(|refusal| {
-            Abort::because(match refusal {
-                Refusal::TooOld => AbortReason::TimestampOrder,
-                Refusal::OutOfMemory => AbortReason::OutOfMemory,
-            })
-        });
+        worker.stage = match asked {
+            Ok(()) => Stage::Requested,
+            Err(Refusal::TooOld) => Stage::Refused(Abort::because(AbortReason::TimestampOrder)),
+            Err(Refusal::OutOfMemory) => Stage::Refused(Abort::because(AbortReason::OutOfMemory)),
+        };
         core.account(before);
+        if !txn.alone {
+            // A refusal is reported by the first access.
+            _ = self.start(core, worker);
+        }
     }
 
     fn age<'s>(&'s self, worker: &Worker<'s, M>) -> Option<u64> {
@@ -165,14 +205,12 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
     #[inline]
     fn approach<'s>(
         &'s self,
-        _: &M::Core,
+        core: &M::Core,
         worker: &mut Worker<'s, M>,
         table: &TableSchema,
         keys: KeyRange,
     ) -> Result<(), Abort> {
-        if let Some(abort) = worker.refused {
-            return Err(abort);
-        }
+        self.start(core, worker)?;
         if worker.declared.is_empty() {
             return Ok(());
         }
@@ -205,9 +243,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         _: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
-        if let Some(abort) = worker.refused {
-            return Err(abort);
-        }
+        self.start(core, worker)?;
         let head = record.copy_out(core, columns, out);
         Ok(match worker.writes.find(&record) {
             None => head,
@@ -223,9 +259,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         record: RecordRef<'s, M, ()>,
         change: Change<'_>,
     ) -> Result<bool, Abort> {
-        if let Some(abort) = worker.refused {
-            return Err(abort);
-        }
+        self.start(core, worker)?;
         if core.is_planted(faults::HSTORE_WITHOUT_ROLLBACK) {
             return Ok(write_through(core, &record, change));
         }
@@ -245,8 +279,13 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
     }
 
     #[inline]
-    fn prepare<'s>(&'s self, _: &M::Core, worker: &mut Worker<'s, M>) -> Result<Prepared, Abort> {
-        worker.refused.map_or(Ok(Prepared::ANY), Err)
+    fn prepare<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M>,
+    ) -> Result<Prepared, Abort> {
+        self.start(core, worker)?;
+        Ok(Prepared::ANY)
     }
 
     fn images<'s>(

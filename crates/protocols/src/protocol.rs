@@ -188,12 +188,23 @@ pub struct Txn<'a> {
     pub partitions: &'a [u64],
     /// Set if the transaction has declared accesses. A protocol that [plans](Protocol::PLANS) them is told of them next.
     pub planned: bool,
+    /// Set if the transaction touches no other site. The protocol can then leave what begin would wait for to the first
+    /// access.
+    pub alone: bool,
 }
 
 impl Txn<'_> {
     /// Creates the first attempt of a transaction that declares nothing.
     pub const fn new(id: TxnId) -> Txn<'static> {
-        Txn { id, age: None, attempt: 0, read_only: false, partitions: &[], planned: false }
+        Txn {
+            id,
+            age: None,
+            attempt: 0,
+            read_only: false,
+            partitions: &[],
+            planned: false,
+            alone: false,
+        }
     }
 
     /// Returns the version of everything that the attempt writes.

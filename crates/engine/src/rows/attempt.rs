@@ -68,10 +68,15 @@ impl<'s, M: Machine> Rows<'s, M> {
 }
 
 impl<'s, M: Machine> Work<'_, 's, M> {
-    /// Begins an attempt.
+    /// Begins an attempt that can change an index, too.
     pub fn begin(&mut self, start: Start<'_>) {
+        self.begin_with(start, false);
+    }
+
+    /// Begins an attempt. `alone` is set if it has one site and accesses rows only ([`protocols::Txn::alone`]).
+    pub fn begin_with(&mut self, start: Start<'_>, alone: bool) {
         self.rows.begin();
-        let mut txn = self.rows.txn(start);
+        let mut txn = self.rows.txn(start, alone);
         let own_ages = self.rows.core.is_planted(faults::SITES_DRAW_THEIR_OWN_AGES);
         self.sites.enter(&txn);
         for at in 0..self.sites.taking_part() {

@@ -340,12 +340,13 @@ impl<'s, M: Machine> Rows<'s, M> {
         Version::new(self.id(), 1)
     }
 
-    /// Returns the description of the attempt that has just begun, for its sites.
+    /// Returns the description of the attempt that has just begun, for its sites. `alone` is set if it has one site and
+    /// accesses rows only ([`Txn::alone`]).
     #[inline(always)]
-    pub fn txn<'a>(&self, start: Start<'a>) -> Txn<'a> {
+    pub fn txn<'a>(&self, start: Start<'a>, alone: bool) -> Txn<'a> {
         let Start { attempt, read_only, partitions, plan } = start;
         let planned = !plan.is_empty();
-        Txn { id: self.id(), age: None, attempt, read_only, partitions, planned }
+        Txn { id: self.id(), age: None, attempt, read_only, partitions, planned, alone }
     }
 
     #[inline]

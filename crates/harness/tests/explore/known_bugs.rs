@@ -99,6 +99,7 @@ bugs! {
     two_version_uncertified;
     hstore_takes_from_running;
     hstore_never_goes_first [Stuck(Deadlock(_))];
+    hstore_starts_at_once;
     hstore_overtakes_in_part [Stuck(Deadlock(_))];
     hstore_without_rollback, within 1000;
 

@@ -7,7 +7,8 @@
 //! Spinning is right if the change comes soon, from a running thread. Sleeping is right if the change comes
 //! late: because the other thread was preempted, by this thread or by another program, or because it has much
 //! to do first. A thread cannot know which case it is in, so it adapts to its recent waits. Waits that ended
-//! while the thread was spinning make it spin longer. Other waits make it spin shorter.
+//! while the thread was spinning make it spin longer. So do waits that ended soon while no other thread took the
+//! offered processor: the change came from another processor. Other waits make it spin shorter.
 //!
 //! Among threads of one database, offering costs less than sleeping and waking. That holds above all if a
 //! processor would otherwise become idle, because an idle processor takes some fifty microseconds to come back.
@@ -39,6 +40,11 @@ const OFFERED: Duration = Duration::from_millis(1);
 /// Duration from which on an offer counts as expensive, if other programs are present. Such a long offer was
 /// used by a thread that does not stop.
 const DEAR: Duration = Duration::from_micros(500);
+/// Duration from which on an offer was taken: another thread used the processor. A call that nobody takes is over
+/// in less than a microsecond.
+const TAKEN: Duration = Duration::from_micros(3);
+/// Duration up to which a wait that ended in an offer that nobody took could have ended while spinning.
+const SOON: Duration = Duration::from_micros(10);
 /// Smallest and largest number of waits without an offer after an expensive one.
 const FEWEST_WITHOUT: u32 = 64;
 const MOST_WITHOUT: u32 = 1 << 14;
@@ -70,6 +76,12 @@ impl Patience {
         let now = self.looks.get();
         let longer = (2 * looks).saturating_sub(now) / 4;
         self.looks.set((now + longer).min(MOST_LOOKS));
+    }
+
+    /// Adapts to a wait that ended soon after the thread had stopped spinning, while no other thread used its
+    /// processor.
+    fn stopped_early(&self) {
+        self.looks.set((2 * self.looks.get()).min(MOST_LOOKS));
     }
 
     /// Adapts to a wait that did not end while spinning.
@@ -165,19 +177,24 @@ impl NativeCore {
         if self.is_past(wait.deadline) {
             return Err(TimedOut);
         }
-        self.patience.disappointed();
         if !self.patience.offers() {
+            self.patience.disappointed();
             return Err(TimedOut);
         }
         let begun = Instant::now();
-        let mut before = begun;
+        let (mut before, mut taken) = (begun, false);
         loop {
             std::thread::yield_now();
             let now = Instant::now();
+            taken |= now - before >= TAKEN;
             let dear = now - before >= DEAR && strangers::are_here();
             let value = wait.word.atomic().load(Ordering::Acquire);
             let over = !condition(value);
             if over || dear || now - begun >= OFFERED || self.is_past(wait.deadline) {
+                match over && !taken && now - begun <= SOON {
+                    true => self.patience.stopped_early(),
+                    false => self.patience.disappointed(),
+                }
                 self.patience.offered(dear);
                 return if over { Ok(value) } else { Err(TimedOut) };
             }
@@ -251,6 +268,10 @@ mod tests {
         patience.rewarded(3);
         assert_eq!(patience.looks.get(), FEWEST_LOOKS);
         (0..50).for_each(|_| patience.rewarded(patience.looks.get()));
+        assert_eq!(patience.looks.get(), MOST_LOOKS);
+        // A thread that stopped spinning a moment too early spins longer, however short it has become.
+        (0..50).for_each(|_| patience.disappointed());
+        (0..4).for_each(|_| patience.stopped_early());
         assert_eq!(patience.looks.get(), MOST_LOOKS);
     }
 

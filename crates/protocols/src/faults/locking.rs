@@ -102,6 +102,9 @@ planted! {
     HSTORE_NEVER_GOES_FIRST = "hstore_never_goes_first" in "HSTORE" on "counters", Progress:
     "HSTORE in which an older transaction waits for a younger one that has not started";
 
+    HSTORE_STARTS_AT_ONCE = "hstore_starts_at_once" in "HSTORE" on "counters", CertificateOrLaw:
+    "HSTORE whose first access does not wait until the transaction owns its partitions";
+
     HSTORE_OVERTAKES_IN_PART =
     "hstore_overtakes_in_part" in "HSTORE" on "counters", Progress:
     "HSTORE in which a transaction overtakes at one partition, and then waits for others";

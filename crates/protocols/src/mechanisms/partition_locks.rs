@@ -16,6 +16,10 @@
 //! A session's word counts the partitions that it still lacks. The run begins when the count
 //! becomes zero. From then on no partition is taken back.
 //!
+//! A transaction first requests its partitions ([`PartitionLocks::request`]) and later waits for
+//! them ([`PartitionLocks::begin`]). In between it can do anything that needs no partition and waits
+//! for no transaction, such as prefetching.
+//!
 //! If sessions can sleep ([`Core::overtakes`]), a session that lacks nothing can sleep on while
 //! other transactions wait for it. There its run begins when the session has noticed that it lacks
 //! nothing and has set `RUNNING` in its word. Until then a transaction that needs this partition
@@ -177,9 +181,9 @@ impl<M: Machine> PartitionLocks<M> {
         Claims { session, requests, made: Vec::new() }
     }
 
-    /// Acquires the locks of `partitions`, which must be distinct, and returns when the session
-    /// owns all of them. On failure it owns none, and the error says why.
-    pub fn acquire(
+    /// Requests the locks of `partitions`, which must be distinct. [`PartitionLocks::begin`] waits for
+    /// them. On failure nothing is requested, and the error says why.
+    pub fn request(
         &self,
         core: &M::Core,
         claims: &mut Claims<M>,
@@ -202,12 +206,12 @@ impl<M: Machine> PartitionLocks<M> {
                 return Err(refusal);
             }
         }
-        self.begin(core, own);
         Ok(())
     }
 
     /// Waits until the session lacks nothing. From then on the session runs.
-    fn begin(&self, core: &M::Core, own: &Lacking<M>) {
+    pub fn begin(&self, core: &M::Core, claims: &Claims<M>) {
+        let own = &*self.sessions[claims.session];
         if !core.overtakes() {
             core.wait_while(&own.line, &own.partitions, |lacking| lacking != 0);
             return;
