@@ -94,6 +94,14 @@ pub struct Loop<'a, M: Machine, W> {
     pub meter: Meter<'a>,
 }
 
+impl<M: Machine, W> Loop<'_, M, W> {
+    /// Returns true if the measured interval has ended by `now`, or the run was stopped.
+    #[inline(always)]
+    fn is_over(&mut self, core: &M::Core, now: u64) -> bool {
+        self.stop.peek() != 0 || self.meter.is_over(core, now)
+    }
+}
+
 pub(crate) fn next_random(state: &mut u64) -> u64 {
     // splitmix64 is good enough for jitter, and it is the same on every machine.
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -124,7 +132,7 @@ pub fn drive<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
         // A transaction that was put aside and is due comes before a new one.
         let mut resumed = None;
         if !aside.is_empty() {
-            if pace.is_over(core, &mut plan) {
+            if pace.is_over(core, &mut plan, core.now()) {
                 break;
             }
             resumed = aside.take(core, pace.has_drawn_all());
@@ -145,7 +153,7 @@ pub fn drive<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
         let drawn = declared.of(client, intended);
         // The transaction waits from its intended begin on, so the time counts in its latency.
         let permit = plan.admission.enter(core);
-        if permit.is_limited() && pace.is_over(core, &mut plan) {
+        if permit.is_limited() && pace.is_over(core, &mut plan, core.now()) {
             plan.meter.given_up(intended, core.now(), true);
             break;
         }
@@ -189,11 +197,12 @@ struct Pace {
 }
 
 impl Pace {
-    /// Returns true if the run has ended, or was stopped.
-    fn is_over<M: Machine, W>(&self, core: &M::Core, plan: &mut Loop<'_, M, W>) -> bool {
-        let now = core.now();
-        plan.stop.peek() != 0
-            || matches!(self.length, Length::Until(_)) && plan.meter.is_over(core, now)
+    /// Returns true if the run has ended by `now`, or was stopped.
+    fn is_over<M: Machine, W>(&self, core: &M::Core, plan: &mut Loop<'_, M, W>, now: u64) -> bool {
+        match self.length {
+            Length::Procedures(_) => plan.stop.peek() != 0,
+            Length::Until(_) => plan.is_over(core, now),
+        }
     }
 
     /// Returns true if no further procedure will be drawn.
@@ -224,14 +233,7 @@ impl Pace {
         } else {
             plan.meter.between(started.saturating_sub(self.idle_since));
         }
-        if plan.stop.peek() != 0 {
-            return None;
-        }
-        let over = match self.length {
-            Length::Procedures(count) => self.drawn == count,
-            Length::Until(_) => plan.meter.is_over(core, started),
-        };
-        if over {
+        if self.has_drawn_all() || self.is_over(core, plan, started) {
             return None;
         }
         if let Some(arrivals) = &mut plan.arrivals {
@@ -357,7 +359,7 @@ fn admitted_again<'c, 'a: 'c, M: Machine, W: Watcher>(
     }
     plan.watcher.admitted();
     let now = core.now();
-    (plan.stop.peek() != 0 || plan.meter.is_over(core, now)).then_some(now)
+    plan.is_over(core, now).then_some(now)
 }
 
 /// Attempts the drawn procedure until it commits, will not be retried, or is put aside.
@@ -394,7 +396,7 @@ fn transact<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
             return Outcome::Committed(now);
         };
         plan.meter.aborted(core, abort.reason, now);
-        let over = plan.stop.peek() != 0 || plan.meter.is_over(core, now);
+        let over = plan.is_over(core, now);
         let retryable = abort.reason.is_retryable();
         let again = retryable && !over;
         let put_aside = again && plan.back_off.puts_aside();
