@@ -22,6 +22,12 @@ use txn::{History, WorkerHistory};
 /// Latencies up to this one, in seconds, find their place in memory that was filled in before a native run.
 const LONGEST_LATENCY_S: f64 = 1.0;
 
+/// Bytes that a worker of a growing workload uses in a second, at most: those of 250 thousand TPC-C transactions.
+const GROWTH_BYTES_PER_S: f64 = 300e6;
+
+/// Largest number of bytes that are filled in before a run.
+const MOST_FILLED_BYTES: u64 = 1 << 30;
+
 /// Creates a session of an engine for one worker and runs the worker's loop in it. The other parameters are the
 /// worker's identity, the length of the loop, and its settings. Returns the counts and, if it is recorded, the
 /// history.
@@ -86,6 +92,7 @@ impl<M: Machine> Measurement<'_, M> {
         let (arena, workers) = (self.machine.arena(), self.plan.workers());
         let limits = Limits::new(arena, workers, self.plan.admission)?;
         let permits = limits.as_ref().map(Limits::permits);
+        self.fill_in_memory();
         let outcomes = Mutex::new(Vec::with_capacity(self.plan.workers()));
         let bodies = (0..workers)
             .map(|worker| -> Body<'_, M> {
@@ -120,6 +127,17 @@ impl<M: Machine> Measurement<'_, M> {
         let repetition = self.added_up(outcomes, timeline)?;
         let limit = permits.map(|permits| permits.limit() as u64);
         Ok(Repetition { wall_s, operations: executed, moved, grown_bytes, limit, ..repetition })
+    }
+
+    /// Fills in the memory that a growing workload will use, natively. Otherwise the run would measure how fast the system
+    /// fills in pages, which depends on who had them before.
+    fn fill_in_memory(&self) {
+        if M::MODELLED || !self.workload.grows() {
+            return;
+        }
+        let seconds = self.plan.warm_up_s + self.plan.measured_s;
+        let bytes = (seconds * self.plan.workers() as f64 * GROWTH_BYTES_PER_S) as u64;
+        self.machine.arena().populate(bytes.min(MOST_FILLED_BYTES));
     }
 
     /// Creates the timeline that receives all counts. It grows if the plan asks for that.
