@@ -90,14 +90,14 @@ fn native_tpcc() -> Vec<Measurement> {
     for mix in ["full", "narrow"] {
         for warehouses in [1, 2, 4] {
             let command = format!(
-                "tpcc --cc all --machine native --cores 1,2 --repeat 3 --warm-up 0.2 --seconds 0.5 --mix {mix} --warehouses {warehouses}"
+                "tpcc --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5 --mix {mix} --warehouses {warehouses}"
             );
             list.push(measurement(&format!("native/tpcc-{mix}-w{warehouses}"), &command));
         }
     }
     list.push(measurement(
         "native/tpcc-full-w100",
-        "tpcc --cc SILO --machine native --cores 2 --repeat 3 --warm-up 0.2 --seconds 1 --warehouses 100",
+        "tpcc --cc SILO --machine native --cores 2 --warm-up 0.2 --seconds 1 --warehouses 100",
     ));
     list
 }
@@ -105,14 +105,13 @@ fn native_tpcc() -> Vec<Measurement> {
 fn native_others() -> Vec<Measurement> {
     let mut list = Vec::new();
     for workload in ["tatp", "tpcb", "smallbank"] {
-        let command = format!(
-            "{workload} --cc all --machine native --cores 1,2 --repeat 3 --warm-up 0.2 --seconds 0.5"
-        );
+        let command =
+            format!("{workload} --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5");
         list.push(measurement(&format!("native/{workload}"), &command));
     }
     for preset in ["a", "b", "c", "d", "e", "f"] {
         let command = format!(
-            "ycsb --preset {preset} --cc all --machine native --cores 1,2 --repeat 3 --warm-up 0.2 --seconds 0.5"
+            "ycsb --preset {preset} --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5"
         );
         list.push(measurement(&format!("native/ycsb-{preset}"), &command));
     }
