@@ -65,13 +65,14 @@ impl Arena {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{ArenaOptions, Place};
-
+    #[cfg(target_os = "linux")]
     #[test]
     fn the_pages_ahead_of_a_growing_arena_are_filled_in() {
+        use super::*;
+        use crate::{ArenaOptions, Place};
+
         let arena = Arena::new(&ArenaOptions::default()).unwrap();
         let is_filled = |offset: u64| {
             let mut resident = 0;
