@@ -25,7 +25,7 @@ const LONGEST_LATENCY_S: f64 = 1.0;
 /// Bytes that a worker of a growing workload uses in a second, at most: those of 250 thousand TPC-C transactions.
 const GROWTH_BYTES_PER_S: f64 = 300e6;
 
-/// Largest number of bytes that are filled in before a run.
+/// Largest number of bytes that are filled in before a run, in all nodes together.
 const MOST_FILLED_BYTES: u64 = 1 << 30;
 
 /// Creates a session of an engine for one worker and runs the worker's loop in it. The other parameters are the
@@ -137,7 +137,8 @@ impl<M: Machine> Measurement<'_, M> {
         }
         let seconds = self.plan.warm_up_s + self.plan.measured_s;
         let bytes = (seconds * self.plan.workers() as f64 * GROWTH_BYTES_PER_S) as u64;
-        self.machine.arena().populate(bytes.min(MOST_FILLED_BYTES));
+        let arena = self.machine.arena();
+        arena.populate(bytes.min(MOST_FILLED_BYTES) / u64::from(arena.nodes()));
     }
 
     /// Creates the timeline that receives all counts. It grows if the plan asks for that.

@@ -90,6 +90,8 @@ impl<M: Machine> Hstore<M> {
         }
     }
 
+    /// Waits for the partitions, or returns why the attempt does not get them. It is apart from the accesses, because it
+    /// happens once in an attempt.
     #[inline(never)]
     fn wait(&self, core: &M::Core, worker: &mut Worker<'_, M>) -> Result<(), Abort> {
         if let Stage::Refused(abort) = worker.stage {
