@@ -103,7 +103,7 @@ mod tests {
             Column::new(format!("c{at}"), kind)
         };
         let layout = RowLayout::of(&TableSchema::new("t", (0..9).map(column).collect()));
-        let lines = Lines::new(&layout, 40);
+        let lines = Lines::new(&layout, 40, false);
         let kept = KeptRuns::new();
         let mut known = 0;
         for set in 0..1 << 9 {

@@ -367,12 +367,14 @@ impl<'s, M: Machine> Record<'s, M> {
     /// Asks the host to fetch the lines that an access to `columns` will touch.
     #[inline(always)]
     pub fn prefetch(&self, core: &M::Core, columns: ColumnSet) {
-        let front = self.shape.columns_at() * 8;
-        let base = self.header.as_ptr().cast::<u8>().cast_const();
+        let record = self.header.as_ptr().cast::<u8>().cast_const();
+        // Positions are counted from the start of the line in which the record begins.
+        let skew = record.addr() % LINE_BYTES;
+        let base = record.wrapping_sub(skew);
+        let front = skew + self.shape.columns_at() * 8;
         core.prefetch(base, front);
         core.prefetch_line(self.line());
-        // Each record starts on a line of its own, so lines are counted from its start. Columns lie in order, so a
-        // line that was fetched for the column before is not fetched again.
+        // Columns lie in order, so a line that was fetched for the column before is not fetched again.
         let mut fetched = front.next_multiple_of(LINE_BYTES);
         for column in columns.and(self.shape.layout().all()).iter() {
             let span = self.shape.layout().span(column);

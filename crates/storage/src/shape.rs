@@ -168,6 +168,10 @@ impl Extras {
     }
 }
 
+/// Natively, slots of rows that share lines begin at multiples of this many bytes. So two small rows lie on one line, and a
+/// row of 96 bytes touches two lines, as it does where it begins on a line of its own.
+const HALF_LINE: usize = LINE_BYTES / 2;
+
 /// The cache lines of a slot: bit `i` stands for line `i` from its start. Lines behind the first 64 are left out.
 #[derive(Debug)]
 pub(crate) struct Lines {
@@ -178,17 +182,19 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Returns the lines of slots whose columns begin at byte `start`.
-    pub fn new(layout: &RowLayout, start: usize) -> Lines {
+    /// Returns the lines of slots whose columns begin at byte `start`. If `straddle` is set, a slot can begin in the middle of
+    /// a line. Then a column counts for all lines that it touches in either case.
+    pub fn new(layout: &RowLayout, start: usize, straddle: bool) -> Lines {
+        let lines_of = |from: usize, to: usize| {
+            let shift = if straddle { HALF_LINE } else { 0 };
+            Self::between(from, to) | Self::between(from + shift, to + shift)
+        };
         let lines = |column| {
             let span = layout.span(column);
             let from = start + span.word as usize * 8;
-            Self::between(from, from + span.bytes as usize)
+            lines_of(from, from + span.bytes as usize)
         };
-        Lines {
-            front: Self::between(0, start),
-            columns: (0..layout.columns()).map(lines).collect(),
-        }
+        Lines { front: lines_of(0, start), columns: (0..layout.columns()).map(lines).collect() }
     }
 
     /// Returns the lines from byte `from` to byte `to`.
@@ -221,9 +227,15 @@ impl<M: Machine> Shape<M> {
         let columns = if keeps_columns { RowLayout::of_part(schema, part).words() } else { 0 };
         let words = columns + extras.words_before_columns() + key_words(schema);
         let bytes = (size_of::<Header<M>>() + extras.words.bytes + words * 8) as u64;
-        // On a native machine every record starts on a line of its own, so that neighbours do not contend by accident.
+        // On a native machine every record starts on a line of its own, so that neighbours do not contend by accident,
+        // unless the table says that its rows share lines.
         // On a modelled machine a line lies beside its metadata, so only the host's memory counts.
-        if M::MODELLED { bytes.next_multiple_of(16) } else { bytes.next_multiple_of(64) }
+        let unit = match (M::MODELLED, schema.shares_lines) {
+            (true, _) => 16,
+            (false, true) => HALF_LINE,
+            (false, false) => LINE_BYTES,
+        };
+        bytes.next_multiple_of(unit as u64)
     }
 
     /// Returns the shape of a table's records.
@@ -290,6 +302,8 @@ impl<M: Machine> Shape<M> {
         let columns = body + extras.words_before_columns();
         let key_bytes = columns + if keeps_columns { layout.words() } else { 0 };
         let uncontrolled = extras.access.uncontrolled(&schema, part);
+        let stride = Self::part_stride(&schema, part, extras);
+        let straddle = !M::MODELLED && !stride.is_multiple_of(LINE_BYTES as u64);
         Shape {
             id,
             role,
@@ -304,9 +318,9 @@ impl<M: Machine> Shape<M> {
             body,
             columns,
             key_bytes,
-            lines: Lines::new(&layout, columns * 8),
+            lines: Lines::new(&layout, columns * 8, straddle),
             runs: KeptRuns::new(),
-            stride: Self::part_stride(&schema, part, extras),
+            stride,
             arena: arena.clone(),
             dense: OnceLock::new(),
             parts: None,

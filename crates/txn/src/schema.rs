@@ -174,6 +174,9 @@ pub struct TableSchema {
     /// Hot columns, which change hot and have their own words of concurrency control: a transaction that writes
     /// them does not conflict with one that reads the others. Empty if there are none.
     pub hot: ColumnSet,
+    /// Set if rows share cache lines with their neighbours where that saves memory: natively they begin at multiples of 32
+    /// bytes instead of 64. For small rows that are inserted, and then seldom contended.
+    pub shares_lines: bool,
     /// Constant columns, which no transaction changes. A table that has some neither gains nor loses rows after it was
     /// loaded. A transaction that breaks this fails with
     /// [`AbortReason::ConstantData`](crate::AbortReason::ConstantData). So the engine can read these columns without
@@ -213,6 +216,7 @@ impl TableSchema {
             key: KeyKind::Integer,
             index: IndexKind::Hash,
             hot: ColumnSet::NONE,
+            shares_lines: false,
             constant: ColumnSet::NONE,
             indexes: Vec::new(),
             index_of: None,
@@ -258,6 +262,12 @@ impl TableSchema {
     /// Returns the same table with `constant` columns. [`TableSchema::check`] checks what is allowed.
     pub fn with_constant_columns(mut self, constant: ColumnSet) -> TableSchema {
         self.constant = constant;
+        self
+    }
+
+    /// Returns the same table with rows that share cache lines where that saves memory ([`TableSchema::shares_lines`]).
+    pub fn sharing_lines(mut self) -> TableSchema {
+        self.shares_lines = true;
         self
     }
 
