@@ -79,7 +79,8 @@
 //! - There are no links between leaves. A scan descends again for each leaf, in either direction. This costs reads of
 //!   cached inner nodes, and saves every repair of links.
 //! - A node splits when it is full. If the new key comes last, the node is not halved: the new key starts the next
-//!   node. So ascending keys leave full nodes behind.
+//!   node. So ascending keys leave full nodes behind. If it continues a sequence in the middle of a leaf, the keys behind
+//!   it move, so that several ascending sequences leave full nodes behind too.
 //! - Nodes never borrow or merge while they hold entries. A leaf that has become empty is removed, together with all
 //!   ancestors that hold nothing else, and a neighbour takes over its range. So memory is bounded by the number of
 //!   entries, independently of earlier inserts and deletes, and also for ever-growing keys. The height never shrinks.

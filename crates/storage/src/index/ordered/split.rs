@@ -14,7 +14,7 @@
 //! While these steps run, both old nodes are latched, so no reader can validate a version read before or in between. See
 //! the readers' argument in `ordered/mod.rs`.
 
-use super::{NodeSource, OrderedIndex, Step, TreeKey};
+use super::{NodeRef, NodeSource, OrderedIndex, Step, TreeKey};
 use machine::{Core, Machine, OutOfMemory};
 
 impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
@@ -71,6 +71,34 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
     }
 
+    /// Returns the place from which on the entries of a full node move to the new one, and the least key of the new one.
+    ///
+    /// - A key that comes last starts the new node. In a leaf it will be alone there. An inner node must have a child, so the
+    ///   last child moves.
+    /// - A key in the upper half that directly follows the key before it probably continues a sequence, for example the
+    ///   orders of a district. Then the keys behind it move: from now on the sequence comes last in its leaf, fills leaf after
+    ///   leaf, and moves no entries.
+    /// - Otherwise the upper half moves.
+    fn cut(&self, core: &M::Core, node: NodeRef<'_, M, K>, key: K) -> (usize, K) {
+        let (level, count) = (node.level(core), node.count(core));
+        if key > node.key(core, count - 1) {
+            return match level {
+                0 => (count, key),
+                _ => (count - 1, node.key(core, count - 1)),
+            };
+        }
+        let half = count / 2;
+        let mut at = half;
+        if level == 0
+            && let Err(place) = node.position(core, key)
+            && place > half
+            && node.key(core, place - 1).after(self.width) == Some(key)
+        {
+            at = place;
+        }
+        (at, node.key(core, at))
+    }
+
     /// Splits the last node of `way`, whose parent has room, if the parent and the node have not changed and
     /// `announce` agrees. Returns false if nothing was split.
     fn try_split(
@@ -105,16 +133,8 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
             }
             return false;
         }
-        let (level, count) = (node.level(core), node.count(core));
-        let (first, end) = node.range(core);
-        // A key that comes last starts the new node. In a leaf it will be alone there. An inner node must have a
-        // child, so the last child moves.
-        let comes_last = key > node.key(core, count - 1);
-        let (at, separator) = match (comes_last, level) {
-            (true, 0) => (count, key),
-            (true, _) => (count - 1, node.key(core, count - 1)),
-            (false, _) => (count / 2, node.key(core, count / 2)),
-        };
+        let (level, (first, end)) = (node.level(core), node.range(core));
+        let (at, separator) = self.cut(core, node, key);
         let new = self.at(right);
         new.initialise(core, level, separator, end);
         node.move_to(core, at, new);

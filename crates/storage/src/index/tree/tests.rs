@@ -288,6 +288,30 @@ fn grow<K: Numbered>(red_black: bool, most: usize) {
     assert!(check_shape(&tree, &core) < most);
 }
 
+/// Sequences of ascending keys that take turns fill leaf after leaf, although each leads into keys that are there.
+#[test]
+fn sequences_side_by_side_leave_full_leaves() {
+    const SEQUENCES: u64 = 10;
+    const LOADED: u64 = 21;
+    const MORE: u64 = 1_000;
+    let machine = &Native::new(NativeOptions::default()).unwrap();
+    let core = machine.core(0);
+    let tree = Tree::<Native, u64>::new(false, machine.arena(), u64::WIDTH, 64).unwrap();
+    let epochs = Epochs::<Native>::new(machine.arena(), 1).unwrap();
+    let key = |sequence: u64, number: u64| (sequence << 32) + number;
+    let loaded = (0..SEQUENCES).flat_map(|s| (0..LOADED).map(move |n| (key(s, n), 4096)));
+    tree.build(loaded).unwrap();
+    let mut hand = Hand::new(machine, &tree, &epochs, 0);
+    for number in LOADED..LOADED + MORE {
+        for sequence in 0..SEQUENCES {
+            assert!(hand.insert(&core, key(sequence, number), 4096));
+        }
+    }
+    let (leaves, keys) = (check_shape(&tree, &core) as u64, SEQUENCES * (LOADED + MORE));
+    // Leaves of 16 entries, and for each sequence a few that are not full.
+    assert!(leaves < keys / 16 + 4 * SEQUENCES, "{leaves} leaves for {keys} keys");
+}
+
 /// Cores insert and remove keys of their own, among keys that stay in the tree and that every core must always find.
 fn shared_by<M: Machine, K: Numbered>(
     red_black: bool,
