@@ -123,6 +123,8 @@ pub struct SessionOf<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> {
     sites: A::Sites<'s>,
     locks_partitions: bool,
     adds_at_commit: bool,
+    /// Buffer for accesses that [`SessionOf::plan_directly`] has not planned.
+    unplanned: Vec<Planned>,
 }
 
 impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, A> {
@@ -131,7 +133,7 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         let site = sites.site(0);
         let locks_partitions = latches_partitions || site.locks_partitions();
         let adds_at_commit = site.adds_at_commit();
-        SessionOf { rows, sites, locks_partitions, adds_at_commit }
+        SessionOf { rows, sites, locks_partitions, adds_at_commit, unplanned: Vec::new() }
     }
 
     /// Makes a session of an executor. It takes part in the attempts of another session, and begins and ends none.
@@ -140,7 +142,7 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         sites: A::Sites<'s>,
         adds_at_commit: bool,
     ) -> Self {
-        SessionOf { rows, sites, locks_partitions: false, adds_at_commit }
+        SessionOf { rows, sites, locks_partitions: false, adds_at_commit, unplanned: Vec::new() }
     }
 
     /// Returns the state and the sites of a session.
@@ -274,6 +276,20 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
             return self.add_to_what_is_read(table, key, columns, deltas);
         }
         self.work().access(|work| work.add(table, key, columns, deltas))
+    }
+
+    /// Plans the accesses of the attempt that has just begun, if there is one site alone. The rows are prefetched first, and those
+    /// of one record that exists are not looked up by [`crate::rows`].
+    fn plan_directly(&mut self, plan: &[Planned]) {
+        let Some(site) = self.sites.only().filter(|_| !plan.is_empty()) else { return };
+        match site.plan_directly(plan, &mut self.unplanned) {
+            Ok(()) => {
+                let left = std::mem::take(&mut self.unplanned);
+                self.work().plan_left(&left);
+                self.unplanned = left;
+            }
+            Err(abort) => _ = self.rows.doom(abort),
+        }
     }
 
     #[cold]
@@ -452,7 +468,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
                 self.rows.begin();
                 site.begin_directly(self.rows.txn(start, true));
                 if const { P::PLANS } {
-                    self.work().plan(start.plan);
+                    self.plan_directly(start.plan);
                 }
             }
             only => {

@@ -4,6 +4,8 @@
 //! an absent key, and to wait for the range in which it makes it. The attempt holds nothing then, so it keeps nobody
 //! waiting. The sites follow their plans one after another, in the order of their numbers, so that locks have one order
 //! for all sites.
+//!
+//! Natively, where one site has all data, it plans most accesses itself (`site/announced.rs`), and only the others come here.
 
 use super::{Sited, Work};
 use machine::{Category, Core, Machine};
@@ -13,11 +15,15 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     /// Plans the accesses of the attempt that has just begun, if there are any and the protocol plans accesses. A
     /// failure dooms the attempt.
     pub fn plan(&mut self, plan: &[Planned]) {
-        if plan.is_empty() || !self.part(0).plans() {
-            return;
+        if !plan.is_empty() && self.part(0).plans() {
+            self.plan_left(plan);
         }
+    }
+
+    /// Plans the accesses `left`. The sites know the other accesses of the plan already.
+    pub fn plan_left(&mut self, left: &[Planned]) {
         let category = self.rows.core.account(Category::Index);
-        if let Err(abort) = self.look_up(plan).and_then(|()| self.follow_plan()) {
+        if let Err(abort) = self.look_up(left).and_then(|()| self.follow_plan()) {
             self.rows.doom(abort);
         }
         self.rows.core.account(category);

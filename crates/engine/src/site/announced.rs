@@ -10,10 +10,11 @@
 //! and the access that follows. The next attempt forgets all records.
 
 use super::LocalSite;
+use crate::bound_protocol::SessionProtocol;
 use machine::{Core, Machine};
 use protocols::{Protocol, faults};
 use storage::{Announcements, Record, Table};
-use txn::{ColumnSet, TableId};
+use txn::{Abort, ColumnSet, Planned, TableId};
 
 /// Number of places, a power of two: several times as many as a transaction usually announces keys.
 const PLACES: usize = 128;
@@ -111,6 +112,35 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             self.prefetch_values(home, rows);
         }
         core.switch_fiber();
+    }
+
+    /// Plans accesses at once: prefetches their rows, then tells the protocol of those whose record exists and holds the whole row,
+    /// and whose columns are not special. Replaces the content of `left` by the others.
+    pub fn plan_directly(
+        &mut self,
+        plan: &[Planned],
+        left: &mut Vec<Planned>,
+    ) -> Result<(), Abort> {
+        let mut rows = std::mem::take(&mut self.planned);
+        for accesses in plan.chunk_by(|one, next| one.table == next.table) {
+            let table = accesses[0].table;
+            let all = self.data.table(table).row_layout().all();
+            rows.clear();
+            rows.extend(accesses.iter().map(|access| (access.key, access.columns.and(all))));
+            self.prefetch(table, &rows);
+        }
+        self.planned = rows;
+        left.clear();
+        for access in plan {
+            let home = self.data.table(access.table);
+            let is_special = home.special_columns().intersects(access.columns);
+            let record = if is_special { None } else { self.find_whole(home, access.key)? };
+            match record {
+                Some(record) => SessionProtocol::plan(&mut self.protocol, record, access.intent),
+                None => left.push(*access),
+            }
+        }
+        Ok(())
     }
 
     /// Prefetches rows that are one record each, natively.

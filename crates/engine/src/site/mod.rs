@@ -211,6 +211,8 @@ pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {
     announced: Announced<'s, M>,
     /// Buffer for a row in held form.
     held: Vec<u8>,
+    /// Buffer for rows that are planned.
+    planned: Vec<(u64, ColumnSet)>,
 }
 
 /// The owner's data, and the session's share of it.
@@ -294,6 +296,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             heap: Heap::default(),
             announced: Announced::default(),
             held: Vec::new(),
+            planned: Vec::new(),
         }
     }
 

@@ -15,7 +15,7 @@
 //! the exclusive one. (This is next-key locking as in Gray and Reuter, with leaves as gaps.)
 //!
 //! **Plans.** If the locks [plan](Locks::PLANS), the locks of the announced records are acquired before the transaction
-//! runs, in the order of the records' names. A record that is announced more than once is locked once, in the
+//! runs, in the order of the records' names, or natively of their addresses. A record that is announced more than once is locked once, in the
 //! strongest mode. Until the last of them is held, locks can wait. The first waits are for the ranges in which records of
 //! absent keys are made, when the transaction holds nothing.
 //!
@@ -503,7 +503,11 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
     ) -> Result<(), Abort> {
         let mut planned = std::mem::take(&mut worker.planned);
         let is_shared = |mode: Mode| mode == Mode::Shared;
-        if core.is_planted(faults::ORDERED_BY_KEY_ALONE) {
+        if !M::MODELLED {
+            // All sessions see a record at the same address, so addresses are an order too.
+            planned.sort_unstable_by_key(|(record, mode)| (record.identity(), is_shared(*mode)));
+            planned.dedup_by_key(|(record, _)| record.identity());
+        } else if core.is_planted(faults::ORDERED_BY_KEY_ALONE) {
             planned.sort_by_key(|(record, mode)| (record.key(core), is_shared(*mode)));
         } else if !core.is_planted(faults::ORDERED_AS_PLANNED) {
             // The exclusive mode sorts first, so a record is locked in its strongest mode.
