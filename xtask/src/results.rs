@@ -17,8 +17,8 @@ fn measurement(file: &str, command: &str) -> Measurement {
 
 /// Returns all measurements that the pages under `results/` quote, in the order in which they are measured.
 fn all() -> Vec<Measurement> {
-    let parts = [simulated_timestamps(), simulated_ycsb(), the_two_machines(), native_ycsb()];
-    let rest = [native_tpcc(), native_others(), native_fibers(), native_recording()];
+    let parts = [simulated_timestamps(), simulated_ycsb(), simulated_scale(), the_two_machines()];
+    let rest = [native_ycsb(), native_tpcc(), native_others(), native_fibers(), native_recording()];
     parts.into_iter().chain(rest).chain([native_architectures()]).flatten().collect()
 }
 
@@ -47,6 +47,34 @@ fn simulated_ycsb() -> Vec<Measurement> {
             "ycsb --cc all --machine graphite --records 10M --cores 1,4,16,64,256,1024 --repeat 3 {setting}"
         );
         measurement(&format!("simulated/ycsb-{name}"), &command)
+    });
+    measured.into()
+}
+
+/// The work that [`simulated_scale`] measures: a name, a title and the options.
+pub const SCALE: [(&str, &str, &str); 3] = [
+    (
+        "ycsb",
+        "YCSB, 10 million records, half updates, theta 0.6",
+        "ycsb --records 10M --theta 0.6 --read-ratio 0.5 --warm-up 0.001 --seconds 0.002",
+    ),
+    (
+        "tpcc-4",
+        "TPC-C, New-Order and Payment, 4 warehouses, 10,000 items and 300 customers a district",
+        "tpcc --mix narrow --warehouses 4 --items 10000 --customers-per-district 300 --warm-up 0.005 --seconds 0.01",
+    ),
+    (
+        "tpcc-1568",
+        "TPC-C, New-Order and Payment, 1568 warehouses, 1,000 items and 10 customers a district",
+        "tpcc --mix narrow --warehouses 1568 --items 1000 --customers-per-district 10 --warm-up 0.001 --seconds 0.002",
+    ),
+];
+
+/// Measures the whole engine on a modelled machine of 28 sockets, from one socket to all of them.
+fn simulated_scale() -> Vec<Measurement> {
+    let measured = SCALE.map(|(name, _, options)| {
+        let command = format!("{options} --cc all --machine superdome-flex --cores 28,224,1568");
+        measurement(&format!("simulated/scale-{name}"), &command)
     });
     measured.into()
 }
@@ -90,14 +118,14 @@ fn native_tpcc() -> Vec<Measurement> {
     for mix in ["full", "narrow"] {
         for warehouses in [1, 2, 4] {
             let command = format!(
-                "tpcc --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5 --mix {mix} --warehouses {warehouses}"
+                "tpcc --cc all --machine native --cores 1,2 --repeat 3 --warm-up 0.2 --seconds 0.5 --mix {mix} --warehouses {warehouses}"
             );
             list.push(measurement(&format!("native/tpcc-{mix}-w{warehouses}"), &command));
         }
     }
     list.push(measurement(
         "native/tpcc-full-w100",
-        "tpcc --cc SILO --machine native --cores 2 --warm-up 0.2 --seconds 1 --warehouses 100",
+        "tpcc --cc SILO --machine native --cores 2 --repeat 3 --warm-up 0.2 --seconds 1 --warehouses 100",
     ));
     list
 }
@@ -105,13 +133,14 @@ fn native_tpcc() -> Vec<Measurement> {
 fn native_others() -> Vec<Measurement> {
     let mut list = Vec::new();
     for workload in ["tatp", "tpcb", "smallbank"] {
-        let command =
-            format!("{workload} --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5");
+        let command = format!(
+            "{workload} --cc all --machine native --cores 1,2 --repeat 3 --warm-up 0.2 --seconds 0.5"
+        );
         list.push(measurement(&format!("native/{workload}"), &command));
     }
     for preset in ["a", "b", "c", "d", "e", "f"] {
         let command = format!(
-            "ycsb --preset {preset} --cc all --machine native --cores 1,2 --warm-up 0.2 --seconds 0.5"
+            "ycsb --preset {preset} --cc all --machine native --cores 1,2 --repeat 3 --warm-up 0.2 --seconds 0.5"
         );
         list.push(measurement(&format!("native/ycsb-{preset}"), &command));
     }

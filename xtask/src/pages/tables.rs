@@ -4,6 +4,7 @@ mod admission;
 mod checks;
 mod comparisons;
 mod native;
+mod scale;
 mod simulated;
 
 use super::numbers::three;

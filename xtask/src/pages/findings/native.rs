@@ -75,7 +75,7 @@ pub fn neighbours(results: &Results) -> Result<Finding, String> {
     let chart = Bars {
         title: "TPC-C beside two programs that compute without end".into(),
         label: "throughput, % of the fair share (median of 2, 4, 8 and 16 threads)".into(),
-        series: vec!["now".into(), "commit b36884a, where a wait polled".into()],
+        series: vec!["waiting threads are woken".into(), "commit b36884a, where a wait polled".into()],
         rows: names.iter().map(row).collect(),
         note: "100 %: the threads' part of all threads that want the two processors, of the rate alone.".into(),
     };

@@ -11,8 +11,8 @@ pub fn page(results: &Results) -> Result<String, String> {
     let mut text = String::from(
         "# Native results\n\nReal threads on two virtual cores of a shared host. Throughput is in thousand transactions a \
          second of the whole machine, `1 thread / 2 threads`. Latencies are p50 / p99 / p99.9 in µs. A `~` marks a result \
-         that is not known to be steady. Single runs of half a second differ by a third and more between rows that do the \
-         same work.\n\n",
+         that is not known to be steady. Each row is the median of three runs of half a second or more. Runs of the same row \
+         differ by a tenth, and by a third where two threads contend.\n\n",
     );
     let ycsb = [
         ("read-only, theta 0", "native/ycsb-10M-read-only-theta0.json"),
@@ -184,7 +184,8 @@ fn neighbours(results: &Results) -> Result<String, String> {
         "## Beside neighbours\n\n[`{file}`](../{file}), by `cargo xtask neighbours --before PROGRAM`: TPC-C, full mix, one \
          warehouse, two processors, one second each. Each cell has thousand transactions a second alone, beside two \
          programs that compute without end, and in brackets the latter as a part of the fair share of the former \
-         (t / (t + 2) of it for t threads).\n\nNow:\n\n{}At commit b36884a, where a wait polled every 50 µs:\n\n{}",
+         (t / (t + 2) of it for t threads).\n\nOn November 22, since waiting threads are \
+         woken and before they learned to spin longer:\n\n{}At commit b36884a, where a wait polled every 50 µs:\n\n{}",
         table_of("now"),
         table_of("before")
     ))

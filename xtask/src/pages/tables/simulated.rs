@@ -1,6 +1,6 @@
 //! Writes the tables of simulated runs.
 
-use super::{Column, latency, origin, rate, table};
+use super::{Column, latency, origin, rate, scale, table};
 use crate::pages::numbers::{per_cent, three};
 use crate::pages::records::{Record, Results, Runs};
 
@@ -24,6 +24,7 @@ pub fn page(results: &Results) -> Result<String, String> {
     }
     text += &timestamps(results)?;
     text += &tpcc(results)?;
+    text += &scale::section(results)?;
     text += &factors(results)?;
     text += &tails(results)?;
     text += &side_by_side(results)?;
