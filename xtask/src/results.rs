@@ -52,7 +52,7 @@ fn simulated_ycsb() -> Vec<Measurement> {
 }
 
 /// The work that [`simulated_scale`] measures: a name, a title and the options. TPC-C with many warehouses begins with cold
-/// caches, so its throughput grows for 10 ms. On 1568 cores that would take hours.
+/// caches, so its throughput grows for 10 ms. On 1568 cores that would take most of an hour.
 pub const SCALE: [(&str, &str, &str); 4] = [
     (
         "ycsb",

@@ -40,7 +40,7 @@
 //!
 //! - There are no threads for concurrency control and no messages. Each session acquires its locks itself, as in the
 //!   authors' deadlock-free locking.
-//! - The order is that of the records' names. The authors order by key. Both are one order for all transactions.
+//! - The order is that of the records' names, or natively that of their addresses. The authors order by key. Both are one order for all transactions.
 //! - Rows are looked up twice, for the plan and for the access. A plan names rows by numbers only: accesses by keys of
 //!   bytes and entries of secondary indexes are outside it.
 //! - Accesses that are not known are tried without waiting. The authors estimate them by a run without effect (as
