@@ -162,21 +162,17 @@ fn pack(
     for VariableValue { start, end, form } in variable {
         out.extend_from_slice(&held[copied..start]);
         copied = end;
-        let value = &held[start..end];
         match form {
             Form::Fixed | Form::Nullable => {}
-            Form::Short(nullable) => {
-                let (length, value) = value.split_at(1);
-                match usize::from(length[0]) {
-                    0 if nullable => push_variable(out, None),
-                    length => {
-                        let length = length.saturating_sub(1).min(value.len());
-                        push_variable(out, Some(&value[..length]));
-                    }
+            Form::Short(nullable) => match usize::from(held[start]) {
+                0 if nullable => push_variable(out, None),
+                length => {
+                    let longest = end - start - 1;
+                    push_held(out, held, start + 1, length.saturating_sub(1).min(longest));
                 }
-            }
+            },
             Form::Apart(nullable) => {
-                let word = u64::from_le_bytes(value.try_into().expect("a word"));
+                let word = u64::from_le_bytes(held[start..end].try_into().expect("a word"));
                 if word == 0 {
                     push_variable(out, if nullable { None } else { Some(&[]) });
                     continue;
@@ -189,7 +185,21 @@ fn pack(
             }
         }
     }
-    out.extend_from_slice(&held[copied..]);
+    if copied < held.len() {
+        out.extend_from_slice(&held[copied..]);
+    }
+}
+
+/// Appends a value of variable length in packed form: `length` bytes of `held` from `at` on.
+#[inline]
+fn push_held(out: &mut Vec<u8>, held: &[u8], at: usize, length: usize) {
+    let Some(before) = at.checked_sub(LENGTH_BYTES) else {
+        return push_variable(out, Some(&held[at..at + length]));
+    };
+    // What lies before the value is copied with it, and the length replaces it: one copy is cheaper than two.
+    let front = out.len();
+    out.extend_from_slice(&held[before..at + length]);
+    out[front..front + LENGTH_BYTES].copy_from_slice(&(length as u32).to_le_bytes());
 }
 
 impl RowLayout {
