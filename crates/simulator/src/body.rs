@@ -19,7 +19,7 @@ const LOW: u64 = 0b0101_0101_0101;
 /// Place of the newest contents of a group of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whereabouts {
-    /// The shared cache.
+    /// A shared cache: of which socket, the sockets' own tables tell ([`crate::world::World`]).
     Shared,
     /// The core that owns the record, which has written the group.
     Owner,
@@ -97,13 +97,6 @@ impl BodyState {
         let written = self.0 & !(self.0 >> 1) & LOW;
         BodyState(self.0 ^ (written | written << 1))
     }
-
-    /// Returns the state for a core on another socket than those whose shared caches have the lines.
-    #[inline(always)]
-    pub(crate) fn seen_from_another_socket(self) -> BodyState {
-        let shared = !self.0 & !(self.0 >> 1) & LOW;
-        BodyState(self.0 | shared << 1)
-    }
 }
 
 #[cfg(test)]
@@ -120,8 +113,6 @@ mod tests {
         assert_eq!(places(body), [Owner, Owner, Away, Memory, Owner, Shared, Shared, Memory]);
         let moved = body.after_change_of_owner();
         assert_eq!(places(moved), [Away, Away, Away, Memory, Away, Shared, Shared, Memory]);
-        let far = body.seen_from_another_socket();
-        assert_eq!(places(far), [Owner, Owner, Away, Memory, Owner, Away, Away, Memory]);
         assert_eq!(BodyState::from_bits(body.bits()), body);
         assert_eq!(BodyState::IN_MEMORY.of(7), Memory);
     }

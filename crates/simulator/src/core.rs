@@ -14,11 +14,11 @@ use crate::{
     body::Whereabouts,
     cache::{behind, identity},
     crews::StackTop,
-    line::{EXCLUSIVE, SimLine, WAITERS, WRITTEN},
+    line::{EXCLUSIVE, SimLine, WAITERS, WRITTEN, next_hands},
     model::Seat,
     queue::{IDLE, key, time_of},
     scheduler::prefetch,
-    world::{Stack, World},
+    world::{Stack, World, body_version},
 };
 use corosensei::Yielder;
 use machine::{Breakdown, Category, Core, NEVER, TimedOut, Word};
@@ -49,7 +49,7 @@ pub struct SimCore {
     identity: Cell<u64>,
     /// Handle of the coroutine that runs this core's body. Null before it has started.
     yielder: Cell<*const Turn>,
-    /// Address near the base of the coroutine's stack.
+    /// Address near the base of the coroutine's stack. Its lowest bit is for [`SimCore::is_copying`].
     base: Cell<*const u8>,
     world: Rc<World>,
     /// Where the core sits. It changes when a fiber moves.
@@ -140,6 +140,7 @@ impl SimCore {
         if clock < self.ahead.get() && std::ptr::eq(self.latest.get(), line) {
             let (version, flags) = line.version_and_flags();
             let mine = !WRITE || self.owns(line, flags);
+            let version = if part == 0 { version } else { body_version(&line.state(), part) };
             if mine && self.holds(entry, version) {
                 return IDLE;
             }
@@ -163,14 +164,16 @@ impl SimCore {
     /// Like [`SimCore::key_for_line`], for the lines `first` to `last` of a body.
     #[inline(never)]
     fn key_for_body<const WRITE: bool>(&self, line: &SimLine, first: u64, last: u64) -> u64 {
+        let head = identity(self.world.offset(line));
         let with_head = std::ptr::eq(self.latest.get(), line) && {
             let (version, flags) = line.version_and_flags();
             version != 0
+                && (first > 0 || self.holds(head, version))
                 && !line.body().has_in_memory(first, last)
                 && (!WRITE || self.owns(line, flags))
         };
         if with_head {
-            self.identity.set(identity(self.world.offset(line)));
+            self.identity.set(head);
             return IDLE;
         }
         self.key_for::<WRITE>(line, first)
@@ -194,6 +197,7 @@ impl SimCore {
     fn access<const WRITE: bool>(&self, line: &SimLine) {
         self.world.count_operation();
         self.latest.set(line);
+        self.note_copying(false);
         let identity = self.identity.get();
         let (version, flags) = line.version_and_flags();
         let mine = !WRITE || self.owns(line, flags);
@@ -333,6 +337,18 @@ impl SimCore {
         }
     }
 
+    /// Returns true if a line of a body has missed, and all operations since then were on bodies. The columns of a row are
+    /// copied one after another, and none of these copies waits for another one, so their misses overlap.
+    #[inline(always)]
+    fn is_copying(&self) -> bool {
+        self.base.get().addr() & 1 != 0
+    }
+
+    #[inline(always)]
+    fn note_copying(&self, copying: bool) {
+        self.base.set(self.base.get().map_addr(|base| base & !1 | usize::from(copying)));
+    }
+
     /// Makes an access ahead of its use. A core has several such accesses under way at the same time, so it waits only for a
     /// share of the time that one takes. The model has no account of each of them: the waits of a batch are spread over its
     /// accesses.
@@ -360,7 +376,9 @@ impl SimCore {
         let (version, flags) = line.version_and_flags();
         let turn = self.clock.get();
         let buffers = write && self.world.model.store_backlog != 0;
-        if (write && !self.owns(line, flags)) || version == 0 {
+        // Columns on the head line are lost with it, if another core takes it for the lock word there.
+        let has_lost_head = first == 0 && !self.holds(at.1, version);
+        if (write && !self.owns(line, flags)) || version == 0 || has_lost_head {
             if write {
                 self.miss::<true, true>(line, at.1);
             } else {
@@ -369,17 +387,26 @@ impl SimCore {
             if buffers {
                 self.buffer(line, turn);
             }
+            self.note_copying(false);
             // The miss has advanced this core's clock beyond those of other cores, which can still ask for memory at
             // an earlier time. If this core entered the memory queue now, they would wait behind a request of the
             // future. So it takes a new turn first.
             self.take_turn();
         }
-        let state = line.state();
+        let mut state = line.state();
+        // Line 0 is the record's head, which has its own state.
+        let shared = write && last > 0 && state.body_shared;
         let mut body = state.body;
-        let (mut total, mut fetched) = (0u64, false);
+        let (mut total, mut fetched) = (0u64, self.is_copying());
         for part in first..last + 1 {
             let now = self.clock.get();
-            let cycles = self.world.body_line(&self.seat.get(), &state, &mut body, at, (part, now));
+            let cycles = self.world.body_line(
+                &self.seat.get(),
+                (&state, shared && part > 0),
+                &mut body,
+                at,
+                (part, now),
+            );
             if fetched {
                 total += (cycles * self.world.model.overlapped) >> 8;
             } else {
@@ -387,17 +414,28 @@ impl SimCore {
                 fetched = cycles > self.world.model.lookup;
             }
         }
+        self.note_copying(fetched);
         if write {
-            // Line 0 is the record's head, whose own write counts.
+            if shared {
+                state.body_hands = next_hands(state.body_hands);
+                state.body_shared = false;
+            }
             let before = body;
             for part in first.max(1)..last + 1 {
                 if before.of(part) != Whereabouts::Owner {
                     self.world.write_back(&self.seat.get(), at, part, self.clock.get());
                     body.set(part, Whereabouts::Owner);
                 }
+                if shared {
+                    let version = body_version(&state, part);
+                    self.world.hold_body(&self.seat.get(), behind(at.1, part), version);
+                }
             }
+        } else if last > 0 && state.owner != self.seat.get().physical() {
+            state.body_shared = true;
         }
-        line.set_body(body);
+        state.body = body;
+        line.set_body(&state);
         let begun = self.clock.get();
         self.clock.set(begun + total);
         if buffers {

@@ -2,16 +2,18 @@
 //! for the line.
 //!
 //! ```text
-//!            63           23 22     15 14    3 2     0
-//!  time:    | busy until   | version | body  | flags |
-//!            63         45 44      32 31              0
-//!  holders: | fill stamp  | owner + 1 | sharers by cluster |
+//!            63         28 27        23 22     15 14    3 2     0
+//!  time:    | busy until | body hands | version | body  | flags |
+//!            63        46 45            45 44      32 31                0
+//!  holders: | fill stamp | body is shared | owner + 1 | sharers by cluster |
 //! ```
 //!
 //! Invariants:
 //! - All zeros is a line that no core has touched. Any other line has a version other than 0.
 //! - A core that acquires the line for writing changes the version. A private copy is valid only if it has the line's
 //!   current version.
+//! - The lines of a record's body have a version of their own, `body hands`. A core that writes one of them while others can
+//!   have copies changes it. A write of the head line alone leaves their copies valid.
 //! - With [`EXCLUSIVE`] set, only the owner holds the line, as far as the directory knows. The owner can write the
 //!   line without asking the directory.
 //!
@@ -24,21 +26,26 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const FLAG_BITS: u32 = 3;
 const VERSION_BITS: u32 = 8;
+const HANDS_BITS: u32 = 5;
 const SHARER_BITS: u32 = 32;
 const OWNER_BITS: u32 = 13;
-const STAMP_BITS: u32 = 19;
+const STAMP_BITS: u32 = 18;
 
 const BODY_SHIFT: u32 = FLAG_BITS;
 const VERSION_SHIFT: u32 = BODY_SHIFT + BodyState::BITS;
-const BUSY_SHIFT: u32 = VERSION_SHIFT + VERSION_BITS;
+const HANDS_SHIFT: u32 = VERSION_SHIFT + VERSION_BITS;
+const BUSY_SHIFT: u32 = HANDS_SHIFT + HANDS_BITS;
 const OWNER_SHIFT: u32 = SHARER_BITS;
-const STAMP_SHIFT: u32 = SHARER_BITS + OWNER_BITS;
+const BODY_SHARED_SHIFT: u32 = SHARER_BITS + OWNER_BITS;
+const STAMP_SHIFT: u32 = BODY_SHARED_SHIFT + 1;
 
 /// Latest time until which a line can be busy.
 pub(crate) const LATEST_BUSY: u64 = (1 << (64 - BUSY_SHIFT)) - 1;
 /// Mask of a version. Versions count the changes of hands of a line, modulo 2^8. Private caches distinguish no more.
 const VERSION_MASK: u32 = (1 << VERSION_BITS) - 1;
-/// Mask of a fill stamp. Stamps count modulo 2^19.
+/// Mask of the version of a body. A copy that is 32 changes of hands old is taken for a valid one.
+const HANDS_MASK: u32 = (1 << HANDS_BITS) - 1;
+/// Mask of a fill stamp. Stamps count modulo 2^18.
 pub(crate) const STAMP_MASK: u32 = (1 << STAMP_BITS) - 1;
 const OWNER_MASK: u64 = (1 << OWNER_BITS) - 1;
 
@@ -54,9 +61,9 @@ pub(crate) const WRITTEN: u64 = 4;
 #[repr(C)]
 #[derive(Default, Debug)]
 pub struct SimLine {
-    /// From the highest bits: busy until (41 bits), version (8), body (12), flags (3).
+    /// From the highest bits: busy until (36 bits), hands of the body (5), version (8), body (12), flags (3).
     time: AtomicU64,
-    /// From the highest bits: fill stamp (19 bits), owner + 1 (13), sharers by cluster (32).
+    /// From the highest bits: fill stamp (18 bits), whether the body is shared (1), owner + 1 (13), sharers by cluster (32).
     holders: AtomicU64,
 }
 
@@ -77,12 +84,24 @@ pub(crate) struct State {
     pub flags: u64,
     /// Places of the lines of the record's body.
     pub body: BodyState,
+    /// Number of changes of hands of the lines of the body, modulo 2^5.
+    pub body_hands: u32,
+    /// Set if cores other than the owner can have copies of lines of the body.
+    pub body_shared: bool,
     /// Fill stamp of the last fetch: it tells whether the shared cache still has the line.
     pub stamp: u32,
     /// Physical core that owns the line. [`NOBODY`] if no core has held it yet.
     pub owner: u32,
     /// Clusters of nodes in which a core shares the line, one bit each.
     pub sharers: u32,
+}
+
+impl State {
+    /// Returns the fields of the body, at their places.
+    #[inline(always)]
+    fn body_fields(&self) -> u64 {
+        self.body.bits() << BODY_SHIFT | u64::from(self.body_hands & HANDS_MASK) << HANDS_SHIFT
+    }
 }
 
 impl SimLine {
@@ -99,11 +118,21 @@ impl SimLine {
         BodyState::from_bits(self.time.load(Relaxed) >> BODY_SHIFT)
     }
 
-    /// Notes where the lines of the record's body are.
+    /// Returns the number of changes of hands of the lines of the record's body.
     #[inline(always)]
-    pub(crate) fn set_body(&self, body: BodyState) {
-        let rest = self.time.load(Relaxed) & !(BodyState::IN_MEMORY.bits() << BODY_SHIFT);
-        self.time.store(rest | body.bits() << BODY_SHIFT, Relaxed);
+    pub(crate) fn body_hands(&self) -> u32 {
+        (self.time.load(Relaxed) >> HANDS_SHIFT) as u32 & HANDS_MASK
+    }
+
+    /// Notes what `state` says about the record's body: where its lines are, the number of their changes of hands, and whether
+    /// others than the owner can have copies.
+    #[inline(always)]
+    pub(crate) fn set_body(&self, state: &State) {
+        let fields =
+            BodyState::IN_MEMORY.bits() << BODY_SHIFT | u64::from(HANDS_MASK) << HANDS_SHIFT;
+        self.time.store(self.time.load(Relaxed) & !fields | state.body_fields(), Relaxed);
+        let others = self.holders.load(Relaxed) & !(1 << BODY_SHARED_SHIFT);
+        self.holders.store(others | u64::from(state.body_shared) << BODY_SHARED_SHIFT, Relaxed);
     }
 
     /// Returns true if physical core `core` alone holds the line, as far as the directory knows.
@@ -122,6 +151,8 @@ impl SimLine {
             version,
             flags,
             body: self.body(),
+            body_hands: self.body_hands(),
+            body_shared: holders >> BODY_SHARED_SHIFT & 1 != 0,
             stamp: (holders >> STAMP_SHIFT) as u32,
             owner: NOBODY.wrapping_add(owner as u32),
             sharers: holders as u32,
@@ -133,10 +164,11 @@ impl SimLine {
         debug_assert!(state.busy <= LATEST_BUSY, "the modelled time exceeds its bits");
         let time = state.busy.min(LATEST_BUSY) << BUSY_SHIFT
             | u64::from(state.version) << VERSION_SHIFT
-            | state.body.bits() << BODY_SHIFT
+            | state.body_fields()
             | state.flags;
         let owner = u64::from(state.owner.wrapping_sub(NOBODY));
         let holders = u64::from(state.stamp & STAMP_MASK) << STAMP_SHIFT
+            | u64::from(state.body_shared) << BODY_SHARED_SHIFT
             | owner << OWNER_SHIFT
             | u64::from(state.sharers);
         self.time.store(time, Relaxed);
@@ -169,6 +201,12 @@ pub(crate) fn next_version(version: u32) -> u32 {
     if next == 0 { 1 } else { next }
 }
 
+/// Returns the number of changes of hands of a body after one more.
+#[inline]
+pub(crate) fn next_hands(hands: u32) -> u32 {
+    (hands + 1) & HANDS_MASK
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,7 +220,9 @@ mod tests {
             busy: LATEST_BUSY,
             version: VERSION_MASK,
             flags: EXCLUSIVE | WRITTEN,
-            body: BodyState::IN_MEMORY.seen_from_another_socket(),
+            body: BodyState::IN_MEMORY,
+            body_hands: HANDS_MASK - 1,
+            body_shared: true,
             stamp: STAMP_MASK - 1,
             owner: 4095,
             sharers: 0x8000_0001,
@@ -192,9 +232,16 @@ mod tests {
         line.set_flag(WAITERS);
         line.clear_flag(EXCLUSIVE);
         assert_eq!(line.state(), State { flags: WAITERS | WRITTEN, ..state });
-        line.set_body(BodyState::default());
-        assert_eq!((line.body(), line.state().version), (BodyState::default(), VERSION_MASK));
+        let changed = State {
+            body: BodyState::default(),
+            body_hands: 1,
+            body_shared: false,
+            flags: WAITERS | WRITTEN,
+            ..state
+        };
+        line.set_body(&changed);
+        assert_eq!(line.state(), changed);
         assert!(line.is_owner(4095) && !line.is_owner(4094));
-        assert_eq!(next_version(VERSION_MASK), 1);
+        assert_eq!((next_version(VERSION_MASK), next_hands(HANDS_MASK)), (1, 0));
     }
 }

@@ -128,6 +128,8 @@ pub(crate) struct Model {
     pub memory_line_time: u64,
     /// Set if each socket has a shared cache of its own. Tiles share one cache in slices.
     pub cache_per_node: bool,
+    /// Number of lines that the shared cache of a node holds.
+    pub node_lines: usize,
     /// Set if a read of a line that no other core holds gets it exclusively (MESI).
     pub exclusive_reads: bool,
     /// Number of fills per stamp, as a binary logarithm.
@@ -201,6 +203,7 @@ impl Model {
             record_access: d.core.record_access_cycles,
             memory_line_time: d.line_time_256(bandwidth),
             cache_per_node: d.sockets.is_some(),
+            node_lines: lines(shared_cache.size_kib) as usize,
             exclusive_reads: shared_cache.exclusive_reads,
             stamp_shift,
             capacity_stamps: (capacity >> stamp_shift) as u32,

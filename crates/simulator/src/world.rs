@@ -58,13 +58,16 @@
 //! # Bodies
 //!
 //! The lines of a record's body have no entries of their own. The entry of the line that heads the record says where
-//! they are (`body.rs`).
+//! they are (`body.rs`), and has one version for all of them. A core that writes a line of the body, while another core can
+//! have copies of the body, changes this version. So a lock word on the head line can change hands, and the copies of columns
+//! behind it stay valid. Which sockets have lines of bodies in their shared caches is kept by tables like those of the private
+//! caches.
 
 use crate::{
     body::{BodyState, Whereabouts},
     cache::{PrivateCaches, behind, identity},
     crews::Crews,
-    line::{EXCLUSIVE, STAMP_MASK, SimLine, State, WAITERS, WRITTEN, next_version},
+    line::{EXCLUSIVE, NOBODY, STAMP_MASK, SimLine, State, WAITERS, WRITTEN, next_version},
     model::{Model, Seat},
     queue::{Tournament, time_of},
     scheduler::prefetch,
@@ -182,6 +185,8 @@ pub(crate) struct World {
     pub lookahead: u64,
     pub l1: PrivateCaches,
     pub l2: Option<PrivateCaches>,
+    /// Lines of bodies in the shared caches of the sockets, on a machine of sockets.
+    socket_bodies: Option<PrivateCaches>,
     /// Caches of address translations.
     tlb: Option<PrivateCaches>,
     /// Objects that are longer on the modelled hardware than in the arena.
@@ -234,6 +239,11 @@ impl World {
             lookahead: if lookahead { model.lookahead } else { 0 },
             l1: caches(model.l1_lines)?,
             l2: if model.l2_lines == 0 { None } else { Some(caches(model.l2_lines)?) },
+            socket_bodies: if model.cache_per_node {
+                Some(PrivateCaches::new(model.nodes as usize, model.node_lines)?)
+            } else {
+                None
+            },
             tlb: if model.tlb_entries == 0 { None } else { Some(caches(model.tlb_entries)?) },
             stand_ins: arena.stand_ins(),
             fills: Cell::new(fills),
@@ -524,14 +534,12 @@ impl World {
             arrives = s.busy + trip;
             s.sharers = 0;
             s.flags &= !WRITTEN;
+            s.body_shared = false;
             s.body = BodyState::IN_MEMORY;
             self.fills.set(fills + 1);
         }
         if !ORDERED {
             s.busy = busy;
-        }
-        if m.cache_per_node && cached && s.sharers & mine == 0 {
-            s.body = s.body.seen_from_another_socket();
         }
         s.stamp = m.stamp(self.fills.get()) & STAMP_MASK;
         if WRITE {
@@ -556,38 +564,50 @@ impl World {
 
     /// Returns the cycles that the core at `seat` needs for line `part` of a body. The core holds the record's head
     /// line, or has just read it, in state `s`. The line's new place is noted in `after`.
+    ///
+    /// `shared` is set for a write of lines of which other cores can have copies. A core that has such a line needs the
+    /// directory's permission.
     pub(crate) fn body_line(
         &self,
         seat: &Seat,
-        s: &State,
+        (s, shared): (&State, bool),
         after: &mut BodyState,
         (offset, head): (u64, u64),
         (part, now): (u64, u64),
     ) -> u64 {
         let m = &self.model;
         let id = behind(head, part);
-        if self.l1.holds(seat.physical(), id, s.version) {
-            return m.l1;
+        let version = body_version(s, part);
+        let home = || m.home(head, part, offset, |o| self.node_of(o));
+        let permission = || if shared { self.permission(seat, home()) } else { 0 };
+        if self.l1.holds(seat.physical(), id, version) {
+            return m.l1 + permission();
         }
         if let Some(l2) = &self.l2
-            && l2.holds(seat.physical(), id, s.version)
+            && l2.holds(seat.physical(), id, version)
         {
-            self.l1.fill(seat.physical(), id, s.version);
-            return m.l2;
+            self.l1.fill(seat.physical(), id, version);
+            return m.l2 + permission();
         }
-        self.hold(seat, id, s.version);
-        let home = m.home(head, part, offset, |o| self.node_of(o));
+        let (home, node) = (home(), seat.node());
+        let socket_has = |socket: u32| match &self.socket_bodies {
+            Some(bodies) => bodies.holds(socket, id, version),
+            None => false,
+        };
+        let (near, at_home) = (socket_has(node), socket_has(home) || !m.cache_per_node);
+        self.hold_body(seat, id, version);
         let trip = m.one_way(seat.node(), home);
         let arrived = now + m.lookup + trip;
         let leave = |node| self.leave::<true>(node, seat, arrived, arrived) - arrived;
         let owner = if s.owner == seat.physical() { None } else { m.node_of(s.owner) };
+        let asked = arrived + m.directory;
+        let from_memory =
+            |queued: u64| m.lookup + 2 * trip + (queued - asked) + m.memory + m.shared + m.transfer;
         match (s.body.of(part), owner) {
             (Whereabouts::Memory, _) => {
                 after.set(part, Whereabouts::Shared);
                 self.fills.set(self.fills.get() + 1);
-                let asked = arrived + m.directory;
-                let queued = self.queue_for_memory::<true>(seat, home, asked) - asked;
-                m.lookup + 2 * trip + queued + m.memory + m.shared + m.transfer
+                from_memory(self.queue_for_memory::<true>(seat, home, asked))
             }
             (Whereabouts::Owner, Some(node)) => {
                 self.traffic.count(OWNER, node != seat.node());
@@ -599,6 +619,16 @@ impl World {
                 let back = self.trip_of_line(node, home, seat, trip);
                 m.lookup + trip + owned + leave(node) + m.transfer + back
             }
+            (Whereabouts::Shared | Whereabouts::Owner, _) if near || at_home => {
+                self.traffic.count(SHARED, !near && home != node);
+                let way = if near { 0 } else { 2 * trip + leave(home) };
+                m.lookup + way + m.shared + m.transfer
+            }
+            (Whereabouts::Shared | Whereabouts::Owner, _) => {
+                // The line is clean, and the cache of its home has lost it, or never had it: lines of a group have one state.
+                // The core can be ahead of its turn here.
+                from_memory(self.queue_for_memory::<false>(seat, home, asked))
+            }
             (Whereabouts::Away, _) => {
                 after.set(part, Whereabouts::Shared);
                 self.traffic.count(OWNER, home != seat.node());
@@ -606,12 +636,22 @@ impl World {
                 let owned = m.directory + 2 * m.mean_trip + m.owner;
                 m.lookup + 2 * trip + owned + leave(home) + m.transfer
             }
-            (Whereabouts::Shared | Whereabouts::Owner, _) => {
-                let near = m.cache_per_node && s.sharers & m.cluster_bit(seat.node()) != 0;
-                self.traffic.count(SHARED, !near && home != seat.node());
-                let way = if near { 0 } else { 2 * trip + leave(home) };
-                m.lookup + way + m.shared + m.transfer
-            }
+        }
+    }
+
+    /// Returns the cycles in which the core at `seat` gets the permission to write a line that it has, from the directory of
+    /// `home`.
+    #[inline]
+    fn permission(&self, seat: &Seat, home: u32) -> u64 {
+        2 * self.model.one_way(seat.node(), home) + self.model.directory
+    }
+
+    /// Puts a line of a body into the private caches of the core at `seat`, and into the shared cache of its socket.
+    #[inline]
+    pub(crate) fn hold_body(&self, seat: &Seat, identity: u64, version: u32) {
+        self.hold(seat, identity, version);
+        if let Some(bodies) = &self.socket_bodies {
+            bodies.fill(seat.node(), identity, version);
         }
     }
 
@@ -634,6 +674,13 @@ impl World {
     }
 }
 
+/// Returns the version under which caches hold line `part` of a body whose head line has state `s`.
+#[inline(always)]
+pub(crate) fn body_version(s: &State, part: u64) -> u32 {
+    // A cache holds no line under version 0.
+    if part == 0 { s.version } else { s.body_hands + 1 }
+}
+
 /// Queues from `from` on for something that is needed for `time`. Returns the time at which it is free.
 ///
 /// A request that is not `ORDERED` can be simulated before earlier requests of other cores. It takes its share, but does
@@ -650,6 +697,7 @@ fn queue<const ORDERED: bool>(busy: &Cell<u64>, from: u64, time: u64) -> u64 {
 fn written_by(s: &mut State, physical: u32, cluster: u32) {
     if s.owner != physical {
         s.body = s.body.after_change_of_owner();
+        s.body_shared |= s.owner != NOBODY;
     }
     s.version = next_version(s.version);
     s.owner = physical;

@@ -52,8 +52,9 @@ impl<'s, M: Machine> Guard<'s, M> {
     pub(crate) fn count_insertion(&self, core: &M::Core) -> u64 {
         let before = core.load_relaxed(self.line(), self.0.key_word());
         core.store(self.line(), self.0.key_word(), before + 1);
-        // This fence orders the store before the later loads of the guard's words. If a transaction raises a timestamp
-        // in the guard and then still reads the old count, the raised timestamp is visible here after the fence.
+        // This fence orders the store, and the latching of the leaf before it, before the later loads of the guard's words. If a
+        // transaction raises a timestamp in the guard and then still reads the old count, or the leaf without the latch, the
+        // raised timestamp is visible here after the fence.
         core.fence();
         before
     }

@@ -20,14 +20,11 @@ impl Desk {
             self.rows.extend(lines.iter().map(|line| (key(line), columns)));
             access.prefetch(table, &self.rows);
         };
-        let options = &self.options;
+        let (options, full) = (&self.options, self.options.full_schema());
+        let texts = |texts: ColumnSet| if full { texts } else { ColumnSet::NONE };
         let stored = |line: &Line| options.stock(line.supplier, line.item);
-        tell(ITEM, item::PRICE.set, &|line| line.item);
-        tell(STOCK, stock::NUMBERS.set, &stored);
-        if options.full_schema() {
-            tell(ITEM, item::TEXTS, &|line| line.item);
-            tell(STOCK, stock::texts(place.district), &stored);
-        }
+        tell(ITEM, item::PRICE.set.with(texts(item::TEXTS)), &|line| line.item);
+        tell(STOCK, stock::NUMBERS.set.with(texts(stock::texts(place.district))), &stored);
     }
 
     /// Prefetches the items of an order.

@@ -381,9 +381,6 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
             Ok(at) => Insertion::Existing(leaf.value(core, at)),
             Err(_) if leaf.is_full(core) => Insertion::Full,
             Err(at) => {
-                // After this fence the writes that other sessions made to the tail before they read this leaf are
-                // visible.
-                core.fence();
                 let prepared = prepare();
                 if prepared.is_ok() {
                     leaf.add(core, at, key, value);

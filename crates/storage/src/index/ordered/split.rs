@@ -120,10 +120,7 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         let node = self.at(way[last].offset);
         let latched = node.try_latch(core, way[last].version);
         let is_root = || core.load(&self.head.line, &self.head.root) == way[last].offset;
-        let may = latched && (parent.is_some() || is_root()) && {
-            core.fence();
-            announce()
-        };
+        let may = latched && (parent.is_some() || is_root()) && announce();
         if !may {
             if latched {
                 node.unlatch(core);

@@ -227,9 +227,6 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
             _ if !node.owns(core, key) => Insertion::Moved,
             _ if node.compare(core, key).is_ne() => Insertion::Full,
             0 => {
-                // After this fence the writes that other sessions made to the tail before they read this node are
-                // visible.
-                core.fence();
                 let prepared = prepare();
                 if prepared.is_ok() {
                     node.set_value(core, value);
@@ -262,7 +259,6 @@ impl<M: Machine, K: TreeKey> RedBlackTree<M, K> {
             source.give_back(right);
             return Ok(());
         }
-        core.fence();
         let told = announce(node, right);
         if told.is_ok() {
             self.at(right).initialise(core, key, owner.last(core));

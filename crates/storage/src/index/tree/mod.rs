@@ -5,7 +5,10 @@
 //! - A leaf is named by the offset of its slot. The name can become stale at any time, so every operation that takes a
 //!   leaf also takes a key, and reports if the key no longer belongs to the leaf.
 //! - Callbacks (`prepare`, `announce`, `bequeath`) run under the latch of the leaves that they are told, before
-//!   another session can find what changes.
+//!   another session can find what changes. `prepare` of an insertion and `announce` count it in the leaf's guard before they
+//!   read anything that other sessions write. The fence of that count (`Guard::count_insertion`) comes after the latch, so
+//!   what a session wrote before it read the leaf without the latch is visible then. Before `bequeath` the trees have a fence of
+//!   their own.
 //! - A slot that has left the tree can still be read by sessions that found it before. The caller reuses it only when
 //!   the epochs allow it.
 
