@@ -14,7 +14,7 @@ use crate::{
     body::Whereabouts,
     cache::{behind, identity},
     crews::StackTop,
-    line::{EXCLUSIVE, SimLine, WAITERS, WRITTEN, next_hands},
+    line::{EXCLUSIVE, SimLine, State, WAITERS, WRITTEN, next_hands},
     model::Seat,
     queue::{IDLE, key, time_of},
     scheduler::prefetch,
@@ -415,31 +415,37 @@ impl SimCore {
             }
         }
         self.note_copying(fetched);
+        state.body = body;
         if write {
-            if shared {
-                state.body_hands = next_hands(state.body_hands);
-                state.body_shared = false;
-            }
-            let before = body;
-            for part in first.max(1)..last + 1 {
-                if before.of(part) != Whereabouts::Owner {
-                    self.world.write_back(&self.seat.get(), at, part, self.clock.get());
-                    body.set(part, Whereabouts::Owner);
-                }
-                if shared {
-                    let version = body_version(&state, part);
-                    self.world.hold_body(&self.seat.get(), behind(at.1, part), version);
-                }
-            }
+            self.note_written_body(&mut state, at, (first.max(1), last));
         } else if last > 0 && state.owner != self.seat.get().physical() {
             state.body_shared = true;
         }
-        state.body = body;
         line.set_body(&state);
         let begun = self.clock.get();
         self.clock.set(begun + total);
         if buffers {
             self.buffer(line, begun);
+        }
+    }
+
+    /// Notes in `state` that this core has written the lines `first` to `last` of a body. Line 0 is not among them. If other
+    /// cores can have copies, they become invalid.
+    fn note_written_body(&self, state: &mut State, at: (u64, u64), (first, last): (u64, u64)) {
+        let (world, seat, before) = (&self.world, self.seat.get(), state.body);
+        let shared = state.body_shared && first <= last;
+        if shared {
+            state.body_hands = next_hands(state.body_hands);
+            state.body_shared = false;
+        }
+        for part in first..last + 1 {
+            if before.of(part) != Whereabouts::Owner {
+                world.write_back(&seat, at, part, self.clock.get());
+                state.body.set(part, Whereabouts::Owner);
+            }
+            if shared {
+                world.hold_body(&seat, behind(at.1, part), body_version(state, part));
+            }
         }
     }
 

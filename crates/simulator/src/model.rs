@@ -156,11 +156,7 @@ impl Model {
         homes: Homes,
     ) -> Model {
         let (d, cores) = (description, workers.div_ceil(sharing.count()));
-        let (space, nodes, seats) = match (&d.mesh, &d.sockets) {
-            (Some(mesh), _) => seats_on_tiles(mesh, cores),
-            (None, Some(_)) => seats_on_sockets(d, cores, homes),
-            (None, None) => unreachable!("a description that was checked has one of them"),
-        };
+        let (space, nodes, seats) = space_of(d, cores, homes);
         let mut seats = shared(seats, workers, sharing.count());
         seat_services(&mut seats, services, nodes);
         let l2 = d.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
@@ -333,6 +329,15 @@ impl Model {
     #[inline]
     pub(crate) fn is_cached(&self, stamp: u32, fills: u64) -> bool {
         self.stamp(fills).wrapping_sub(stamp) & crate::line::STAMP_MASK <= self.capacity_stamps
+    }
+}
+
+/// Returns the space of a machine of which `cores` cores are used, the number of its nodes, and the seats of the cores.
+fn space_of(d: &MachineDescription, cores: usize, homes: Homes) -> (Space, u32, Vec<Seat>) {
+    match (&d.mesh, &d.sockets) {
+        (Some(mesh), _) => seats_on_tiles(mesh, cores),
+        (None, Some(_)) => seats_on_sockets(d, cores, homes),
+        (None, None) => unreachable!("a description that was checked has one of them"),
     }
 }
 

@@ -580,14 +580,8 @@ impl World {
         let version = body_version(s, part);
         let home = || m.home(head, part, offset, |o| self.node_of(o));
         let permission = || if shared { self.permission(seat, home()) } else { 0 };
-        if self.l1.holds(seat.physical(), id, version) {
-            return m.l1 + permission();
-        }
-        if let Some(l2) = &self.l2
-            && l2.holds(seat.physical(), id, version)
-        {
-            self.l1.fill(seat.physical(), id, version);
-            return m.l2 + permission();
+        if let Some(cycles) = self.private_copy(seat, id, version) {
+            return cycles + permission();
         }
         let (home, node) = (home(), seat.node());
         let socket_has = |socket: u32| match &self.socket_bodies {
@@ -637,6 +631,17 @@ impl World {
                 m.lookup + 2 * trip + owned + leave(home) + m.transfer
             }
         }
+    }
+
+    /// Returns the cycles in which the core at `seat` reads its own copy of a line, if it has one.
+    #[inline]
+    fn private_copy(&self, seat: &Seat, identity: u64, version: u32) -> Option<u64> {
+        if self.l1.holds(seat.physical(), identity, version) {
+            return Some(self.model.l1);
+        }
+        self.l2.as_ref().filter(|l2| l2.holds(seat.physical(), identity, version))?;
+        self.l1.fill(seat.physical(), identity, version);
+        Some(self.model.l2)
     }
 
     /// Returns the cycles in which the core at `seat` gets the permission to write a line that it has, from the directory of

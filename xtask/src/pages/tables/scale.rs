@@ -9,10 +9,10 @@ use crate::results::SCALE;
 pub fn section(results: &Results) -> Result<String, String> {
     let mut text = String::from(
         "## A modelled Superdome Flex, before and after the work on native speed\n\nThe engine before announced rows kept \
-         their records, and the engine now, on the same machine file. A cell has million transactions a second before → now, \
-         and the ratio. Both run once with the same seed. A run that thrashes differs by a tenth and more from one seed to the next. Protocols \
-         that queue for locks lose on 224 cores with many warehouses. The [diary](../diary.md) says what is known of the cause \
-         (*Many warehouses on several sockets*).\n\n",
+         their records (commit 5b169c3, with the simulator of today), and the engine now, on the same machine file. A cell has \
+         million transactions a second before → now, and the ratio. Both run once with the same seed. A run that thrashes \
+         differs by a tenth and more from one seed to the next. The [diary](../diary.md) says which error of the model this table \
+         has found (*Many warehouses on several sockets*).\n\n",
     );
     for (name, title, _) in SCALE {
         let file = |when: &str| format!("simulated/scale-{name}{when}.json");
