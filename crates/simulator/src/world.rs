@@ -619,7 +619,8 @@ impl World {
                 m.lookup + way + m.shared + m.transfer
             }
             (Whereabouts::Shared | Whereabouts::Owner, _) => {
-                // The line is clean, and the cache of its home has lost it, or never had it: lines of a group have one state.
+                // The cache of the line's home has lost it, or never had it: lines of a group have one state. Memory has what was
+                // written to it.
                 // The core can be ahead of its turn here.
                 from_memory(self.queue_for_memory::<false>(seat, home, asked))
             }
