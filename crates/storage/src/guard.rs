@@ -54,7 +54,7 @@ impl<'s, M: Machine> Guard<'s, M> {
         core.store(self.line(), self.0.key_word(), before + 1);
         // This fence orders the store, and the latching of the leaf before it, before the later loads of the guard's words. If a
         // transaction raises a timestamp in the guard and then still reads the old count, or the leaf without the latch, the
-        // raised timestamp is visible here after the fence.
+        // raised timestamp is visible here after the fence (`weak-memory/tests/orders.rs` tries all orders).
         core.fence();
         before
     }

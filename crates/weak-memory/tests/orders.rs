@@ -145,3 +145,40 @@ fn stores_before_loads_need_a_full_fence() {
     );
     assert_eq!(fenced, BTreeSet::from([(0, 1), (1, 0), (1, 1)]));
 }
+
+/// Runs an insertion, which latches a leaf, counts itself in the leaf's guard and reads a timestamp there, and a reader, which
+/// raises the timestamp and then reads latch and count. The insertion has a fence after the latch if `LATCH` is set, and one
+/// after the count if `COUNT` is set (`Guard::count_insertion`). Returns the timestamps that the insertion reads, with what the
+/// reader finds: 10 if there is a latch, plus the count.
+fn insertions<const LATCH: bool, const COUNT: bool>() -> BTreeSet<(u64, u64)> {
+    outcomes_of(
+        |core, [latch, count, timestamp]| {
+            core.cas(&(), latch, 0, 1).expect("nobody else takes the latch");
+            if LATCH {
+                core.fence();
+            }
+            let before = core.load_relaxed(&(), count);
+            core.store(&(), count, before + 1);
+            if COUNT {
+                core.fence();
+            }
+            core.load_relaxed(&(), timestamp)
+        },
+        |core, [latch, count, timestamp]| {
+            core.store(&(), timestamp, 1);
+            core.fence();
+            let latched = core.load(&(), latch);
+            latched * 10 + core.load(&(), count)
+        },
+    )
+}
+
+#[test]
+fn the_fence_of_an_insertion_covers_latch_and_count() {
+    // An insertion that misses the raised timestamp is noticed by the reader, by the latch as by the count.
+    let covered = BTreeSet::from([(0, 11), (1, 0), (1, 1), (1, 10), (1, 11)]);
+    assert_eq!(insertions::<false, true>(), covered);
+    assert_eq!(insertions::<true, true>(), covered, "a fence after the latch adds nothing");
+    assert!(insertions::<true, false>().contains(&(0, 10)), "it would not do alone");
+    assert!(insertions::<false, false>().contains(&(0, 0)), "the test would notice");
+}
