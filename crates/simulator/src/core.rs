@@ -417,7 +417,7 @@ impl SimCore {
         self.note_copying(fetched);
         state.body = body;
         if write {
-            self.note_written_body(&mut state, at, (first.max(1), last));
+            self.note_written_body(&mut state, at, (first.max(1), last), shared);
         } else if last > 0 && state.owner != self.seat.get().physical() {
             state.body_shared = true;
         }
@@ -430,10 +430,15 @@ impl SimCore {
     }
 
     /// Notes in `state` that this core has written the lines `first` to `last` of a body. Line 0 is not among them. If other
-    /// cores can have copies, they become invalid.
-    fn note_written_body(&self, state: &mut State, at: (u64, u64), (first, last): (u64, u64)) {
+    /// cores can have copies (`shared`), these become invalid.
+    fn note_written_body(
+        &self,
+        state: &mut State,
+        at: (u64, u64),
+        (first, last): (u64, u64),
+        shared: bool,
+    ) {
         let (world, seat, before) = (&self.world, self.seat.get(), state.body);
-        let shared = state.body_shared && first <= last;
         if shared {
             state.body_hands = next_hands(state.body_hands);
             state.body_shared = false;

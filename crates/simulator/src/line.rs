@@ -118,12 +118,6 @@ impl SimLine {
         BodyState::from_bits(self.time.load(Relaxed) >> BODY_SHIFT)
     }
 
-    /// Returns the number of changes of hands of the lines of the record's body.
-    #[inline(always)]
-    pub(crate) fn body_hands(&self) -> u32 {
-        (self.time.load(Relaxed) >> HANDS_SHIFT) as u32 & HANDS_MASK
-    }
-
     /// Notes what `state` says about the record's body: where its lines are, the number of their changes of hands, and whether
     /// others than the owner can have copies.
     #[inline(always)]
@@ -151,7 +145,7 @@ impl SimLine {
             version,
             flags,
             body: self.body(),
-            body_hands: self.body_hands(),
+            body_hands: (self.time.load(Relaxed) >> HANDS_SHIFT) as u32 & HANDS_MASK,
             body_shared: holders >> BODY_SHARED_SHIFT & 1 != 0,
             stamp: (holders >> STAMP_SHIFT) as u32,
             owner: NOBODY.wrapping_add(owner as u32),

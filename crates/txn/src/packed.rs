@@ -196,7 +196,8 @@ fn push_held(out: &mut Vec<u8>, held: &[u8], at: usize, length: usize) {
     let Some(before) = at.checked_sub(LENGTH_BYTES) else {
         return push_variable(out, Some(&held[at..at + length]));
     };
-    // What lies before the value is copied with it, and the length replaces it: one copy is cheaper than two.
+    // One copy is cheaper than two. So the four bytes before the value are copied together with it, and then the length is
+    // written over these four bytes.
     let front = out.len();
     out.extend_from_slice(&held[before..at + length]);
     out[front..front + LENGTH_BYTES].copy_from_slice(&(length as u32).to_le_bytes());

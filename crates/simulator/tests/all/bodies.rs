@@ -14,7 +14,7 @@ struct Record {
 // SAFETY: the type consists of a line and a word. Zeros are valid for both, and there is nothing to drop.
 unsafe impl Zeroed for Record {}
 
-/// What another core does between two reads of the same columns.
+/// Lists the steps that another core can take between two reads of the same columns.
 #[derive(Clone, Copy, Debug)]
 enum Between {
     Nothing,

@@ -230,7 +230,8 @@ impl Desk {
         (supplier, lines): (u64, &[Line]),
         taken: &mut Vec<Taken>,
     ) -> Result<(), Abort> {
-        self.announce_stock(access, place, (supplier, lines));
+        let ordered = lines.iter().filter(|line| line.supplier == supplier);
+        self.announce_stock(access, place, ordered);
         for (at, line) in lines.iter().enumerate() {
             // An unused item has no stock. The action that looks items up finds it out.
             if line.supplier == supplier && line.item < self.options.items {

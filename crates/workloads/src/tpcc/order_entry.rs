@@ -7,26 +7,12 @@ use super::columns::{customer, district, item, line, stock, warehouse};
 use super::draw::Line;
 use super::keys::Place;
 use super::row::{Row, amount, fetch, packed, put, word};
-use txn::{Abort, Access, ColumnSet, Intent, TableId, split_variable, variable};
+use txn::{Abort, Access, ColumnSet, Intent, split_variable, variable};
 
 /// Number of units in 1. Taxes and discounts are in units of 0.0001.
 const WHOLE: i64 = 10_000;
 
 impl Desk {
-    /// Prefetches the rows that are accessed one after another, so that their cache misses overlap.
-    fn announce<A: Access + ?Sized>(&mut self, access: &mut A, place: Place, lines: &[Line]) {
-        let mut tell = |table: TableId, columns: ColumnSet, key: &dyn Fn(&Line) -> u64| {
-            self.rows.clear();
-            self.rows.extend(lines.iter().map(|line| (key(line), columns)));
-            access.prefetch(table, &self.rows);
-        };
-        let (options, full) = (&self.options, self.options.full_schema());
-        let texts = |texts: ColumnSet| if full { texts } else { ColumnSet::NONE };
-        let stored = |line: &Line| options.stock(line.supplier, line.item);
-        tell(ITEM, item::PRICE.set.with(texts(item::TEXTS)), &|line| line.item);
-        tell(STOCK, stock::NUMBERS.set.with(texts(stock::texts(place.district))), &stored);
-    }
-
     /// Prefetches the items of an order.
     pub(super) fn announce_items<A: Access + ?Sized>(&mut self, access: &mut A, lines: &[Line]) {
         if self.options.prefetch {
@@ -38,12 +24,12 @@ impl Desk {
         }
     }
 
-    /// Prefetches what a supplier has of an order's items.
-    pub(super) fn announce_stock<A: Access + ?Sized>(
+    /// Prefetches the stock from which these lines of an order are taken.
+    pub(super) fn announce_stock<'l, A: Access + ?Sized>(
         &mut self,
         access: &mut A,
         place: Place,
-        (supplier, lines): (u64, &[Line]),
+        lines: impl Iterator<Item = &'l Line>,
     ) {
         if self.options.prefetch {
             let (rows, options) = (&mut self.rows, &self.options);
@@ -51,8 +37,7 @@ impl Desk {
             let texts = if full { stock::texts(place.district) } else { ColumnSet::NONE };
             let columns = stock::NUMBERS.set.with(texts);
             rows.clear();
-            let ordered = lines.iter().filter(|line| line.supplier == supplier);
-            rows.extend(ordered.map(|line| (options.stock(supplier, line.item), columns)));
+            rows.extend(lines.map(|line| (options.stock(line.supplier, line.item), columns)));
             access.prefetch(STOCK, rows);
         }
     }
@@ -65,9 +50,9 @@ impl Desk {
         customer: u64,
         lines: &[Line],
     ) -> Result<(), Abort> {
-        if self.options.prefetch {
-            self.announce(access, place, lines);
-        }
+        // These rows are accessed one after another. Their cache misses overlap if all are prefetched.
+        self.announce_items(access, lines);
+        self.announce_stock(access, place, lines.iter());
         let mut tax = self.tax_of_warehouse(access, place)?;
         let (tax_of_district, number) = self.take_number(access, place)?;
         tax += tax_of_district;
