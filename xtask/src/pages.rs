@@ -36,7 +36,9 @@ marks a result that is not known to be steady, and a `#` one whose mean latency 
 [docs/run-record.md](../docs/run-record.md). `cargo xtask results` measures what is missing, and `cargo xtask pages` writes
 this page, the tables and the charts anew. A command here is today's. The lengths and the commit of the committed
 records stand beside their tables. The records of the chip behind findings 2 to 6 are older than its constant
-`record_access_cycles`, so their transactions are about four times as fast as today's, which the figures have.
+`record_access_cycles`, so their transactions are about four times as fast as today's, which the figures have. The figures,
+the records on admission and those behind findings 2 to 6 are older than the versions of a record's columns in the simulator
+(commit 91db253, [diary.md](diary.md), *Many warehouses on several sockets*).
 
 ";
 
