@@ -7,11 +7,12 @@
 //! | --- | --- | --- |
 //! | fixed length | the value | the same |
 //! | fixed length, nullable | 1 and the value, or 0 and zeros for NULL | the same |
-//! | variable length, at most [`Column::SHORT_BYTES`] | its length plus 1, then the value and zeros; 0 for NULL | its length (4 bytes), then the value |
+//! | variable length, at most [`Column::SHORT_BYTES`] | its length plus 1 (4 bytes), then the value and zeros; 0 for NULL | its length (4 bytes), then the value |
 //! | variable length, longer | one word that names the value, which lies outside the record; 0 for NULL | the same |
 //!
 //! Numbers are little-endian. The length of NULL in packed form is [`NULL_LENGTH`].
 
+use crate::packed::LENGTH_BYTES;
 use std::fmt;
 
 /// Length in the packed form of a variable-length column that stands for NULL.
@@ -156,9 +157,9 @@ pub struct Column {
 
 impl Column {
     /// Largest length of values that lie in the record itself although their length varies, in bytes. The record then has
-    /// room for the longest value: at most a line, which is what a value outside the record takes too, and the
+    /// room for the longest value and its length: at most a line, which is what a value outside the record takes too, and the
     /// reader saves a miss.
-    pub const SHORT_BYTES: usize = 63;
+    pub const SHORT_BYTES: usize = 64 - LENGTH_BYTES;
 
     /// Returns a column `name` of type `kind`, in which every row has a value.
     pub fn new(name: impl Into<String>, kind: ColumnType) -> Column {
@@ -181,7 +182,7 @@ impl Column {
         match self.kind.fixed_bytes() {
             Some(bytes) => bytes + usize::from(self.nullable),
             None if self.is_apart() => REFERENCE_BYTES,
-            None => 1 + self.kind.most_bytes(),
+            None => LENGTH_BYTES + self.kind.most_bytes(),
         }
     }
 }
@@ -196,10 +197,10 @@ mod tests {
         assert_eq!(of(ColumnType::U64).held_bytes(), 8);
         assert_eq!(of(ColumnType::U64).nullable().held_bytes(), 9);
         assert_eq!(of(ColumnType::Bool).nullable().held_bytes(), 2);
-        assert_eq!(of(ColumnType::TextUpTo(23)).held_bytes(), 24);
-        assert_eq!(of(ColumnType::TextUpTo(63)).held_bytes(), 64);
-        assert_eq!(of(ColumnType::TextUpTo(23)).nullable().held_bytes(), 24);
-        assert_eq!(of(ColumnType::TextUpTo(64)).held_bytes(), 8);
+        assert_eq!(of(ColumnType::TextUpTo(20)).held_bytes(), 24);
+        assert_eq!(of(ColumnType::TextUpTo(60)).held_bytes(), 64);
+        assert_eq!(of(ColumnType::TextUpTo(20)).nullable().held_bytes(), 24);
+        assert_eq!(of(ColumnType::TextUpTo(61)).held_bytes(), 8);
         assert!(of(ColumnType::VarBytes).is_apart() && !of(ColumnType::Bytes(500)).is_apart());
     }
 }

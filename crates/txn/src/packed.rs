@@ -4,8 +4,9 @@
 
 use crate::{ColumnSet, NULL_LENGTH, RowLayout, layout::Form};
 
-/// Bytes of the length before a value of variable length.
-const LENGTH_BYTES: usize = 4;
+/// Bytes of the length before a value of variable length. In the two forms the values of a row have the same bytes before
+/// them, so a row is packed where it lies.
+pub(crate) const LENGTH_BYTES: usize = 4;
 
 /// Appends a value of variable length in packed form. `None` is NULL.
 #[inline]
@@ -87,11 +88,28 @@ struct VariableValue {
     form: Form,
 }
 
+impl VariableValue {
+    /// Returns the length that the value in `held` has in packed form, and the number of its bytes.
+    #[inline(always)]
+    fn length_in(&self, held: &[u8; LENGTH_BYTES], nullable: bool) -> (u32, usize) {
+        let longest = self.end - self.start - LENGTH_BYTES;
+        match u32::from_le_bytes(*held) {
+            0 if nullable => (NULL_LENGTH, 0),
+            length => {
+                // A torn length can be too large.
+                let bytes = (length.saturating_sub(1) as usize).min(longest);
+                (bytes as u32, bytes)
+            }
+        }
+    }
+}
+
 /// The way in which some columns of a table are packed ([`RowLayout::packing`]).
 #[derive(Clone, Debug)]
 pub struct Packing {
     held_bytes: usize,
     variable: Box<[VariableValue]>,
+    has_values_apart: bool,
 }
 
 impl Packing {
@@ -99,6 +117,12 @@ impl Packing {
     #[inline(always)]
     pub fn held_bytes(&self) -> usize {
         self.held_bytes
+    }
+
+    /// Returns true if values of the columns lie outside the record. Then [`Packing::pack_in_place`] can't be used.
+    #[inline(always)]
+    pub fn has_values_apart(&self) -> bool {
+        self.has_values_apart
     }
 
     /// Does the same as [`RowLayout::hold`].
@@ -116,6 +140,33 @@ impl Packing {
     #[inline]
     pub fn pack(&self, held: &[u8], out: &mut Vec<u8>, read: impl FnMut(u64, &mut Vec<u8>)) {
         pack(self.variable.iter().copied(), &held[..self.held_bytes], out, read);
+    }
+
+    /// Turns `row` from held form, which is all that it contains, into packed form. The columns must have no values outside the
+    /// record. A value moves only if a shorter one lies before it.
+    ///
+    /// `row` can be a torn read, as for [`RowLayout::pack`].
+    #[inline]
+    pub fn pack_in_place(&self, row: &mut Vec<u8>) {
+        let bytes = &mut row[..self.held_bytes];
+        // What lies before `from` is packed. All behind it moves forward by `gap`.
+        let (mut from, mut gap) = (0, 0);
+        for value in &self.variable {
+            let VariableValue { start, end, form } = *value;
+            let held = bytes[start..end].first_chunk_mut().expect("a held length");
+            let (length, value_bytes) = value.length_in(held, form == Form::Short(true));
+            *held = length.to_le_bytes();
+            let value_end = start + LENGTH_BYTES + value_bytes;
+            if gap != 0 {
+                bytes.copy_within(from..value_end, from - gap);
+            }
+            gap += end - value_end;
+            from = end;
+        }
+        if gap != 0 && from < self.held_bytes {
+            bytes.copy_within(from.., from - gap);
+        }
+        row.truncate(self.held_bytes - gap);
     }
 }
 
@@ -138,10 +189,11 @@ fn hold<E>(
             out.extend_from_slice(&word.to_le_bytes());
             continue;
         }
-        let longest = end - start - 1;
+        let longest = end - start - LENGTH_BYTES;
         let value_bytes = value.unwrap_or(&[]);
         assert!(value_bytes.len() <= longest, "a value fits its column, which has {longest} bytes");
-        out.push(value.map_or(0, |value| value.len() as u8 + 1));
+        let length = value.map_or(0, |value| value.len() as u32 + 1);
+        out.extend_from_slice(&length.to_le_bytes());
         out.extend_from_slice(value_bytes);
         out.resize(front + end, 0);
     }
@@ -159,18 +211,20 @@ fn pack(
 ) {
     // Values of fixed length that follow one another are copied together. They end where the next other one starts.
     let mut copied = 0;
-    for VariableValue { start, end, form } in variable {
+    for value in variable {
+        let VariableValue { start, end, form } = value;
         out.extend_from_slice(&held[copied..start]);
         copied = end;
         match form {
             Form::Fixed | Form::Nullable => {}
-            Form::Short(nullable) => match usize::from(held[start]) {
-                0 if nullable => push_variable(out, None),
-                length => {
-                    let longest = end - start - 1;
-                    push_held(out, held, start + 1, length.saturating_sub(1).min(longest));
-                }
-            },
+            Form::Short(nullable) => {
+                let front = out.len();
+                let before = held[start..end].first_chunk().expect("a held length");
+                let (length, bytes) = value.length_in(before, nullable);
+                // One copy is cheaper than two, so the held length is copied together with the value, and overwritten.
+                out.extend_from_slice(&held[start..start + LENGTH_BYTES + bytes]);
+                out[front..front + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+            }
             Form::Apart(nullable) => {
                 let word = u64::from_le_bytes(held[start..end].try_into().expect("a word"));
                 if word == 0 {
@@ -188,19 +242,6 @@ fn pack(
     if copied < held.len() {
         out.extend_from_slice(&held[copied..]);
     }
-}
-
-/// Appends a value of variable length in packed form: `length` bytes of `held` from `at` on.
-#[inline]
-fn push_held(out: &mut Vec<u8>, held: &[u8], at: usize, length: usize) {
-    let Some(before) = at.checked_sub(LENGTH_BYTES) else {
-        return push_variable(out, Some(&held[at..at + length]));
-    };
-    // One copy is cheaper than two. So the four bytes before the value are copied together with it, and then the length is
-    // written over these four bytes.
-    let front = out.len();
-    out.extend_from_slice(&held[before..at + length]);
-    out[front..front + LENGTH_BYTES].copy_from_slice(&(length as u32).to_le_bytes());
 }
 
 impl RowLayout {
@@ -315,7 +356,8 @@ impl RowLayout {
     /// Returns how `columns` are packed, for callers that pack the same columns of many rows.
     pub fn packing(&self, columns: ColumnSet) -> Packing {
         let variable = self.values_of_variable_length(columns).collect();
-        Packing { held_bytes: self.held_bytes(columns), variable }
+        let has_values_apart = self.apart().intersects(columns);
+        Packing { held_bytes: self.held_bytes(columns), variable, has_values_apart }
     }
 
     /// Returns the places of the values of variable length in the held form of `columns`.
@@ -359,7 +401,7 @@ mod tests {
             Column::new("id", ColumnType::U64),
             Column::new("room", ColumnType::U16).nullable(),
             Column::new("name", ColumnType::TextUpTo(10)),
-            Column::new("nick", ColumnType::TextUpTo(63)).nullable(),
+            Column::new("nick", ColumnType::TextUpTo(60)).nullable(),
             Column::new("story", ColumnType::Text),
             Column::new("photo", ColumnType::VarBytes).nullable(),
         ];
@@ -391,6 +433,10 @@ mod tests {
         assert_eq!(packing.held_bytes(), held.len());
         packing.pack(&held, &mut again, read);
         assert_eq!(again, back);
+        if !packing.has_values_apart() {
+            packing.pack_in_place(&mut held);
+            assert_eq!(held, back);
+        }
         back
     }
 
@@ -401,12 +447,18 @@ mod tests {
         let rows: [[Option<&[u8]>; 6]; 3] = [
             [Some(&[1; 8]), None, Some(b""), None, Some(b""), None],
             [Some(&[2; 8]), Some(&[3, 0]), Some(b"a name"), Some(b""), Some(&long), Some(b"")],
-            [Some(&[0; 8]), Some(&[0, 0]), Some(&[9; 10]), Some(&[9; 63]), Some(b"x"), Some(&long)],
+            [Some(&[0; 8]), Some(&[0, 0]), Some(&[9; 10]), Some(&[9; 60]), Some(b"x"), Some(&long)],
         ];
         for row in rows {
             let mut packed = Vec::new();
             row.iter().enumerate().for_each(|(at, value)| layout.push(&mut packed, at, *value));
             assert_eq!(there_and_back(&layout, layout.all(), &packed), packed);
+            // Without values outside the record, in any set of columns, a row is packed where it lies as well.
+            for set in 0..1 << 4 {
+                let (columns, mut few) = (ColumnSet(set), Vec::new());
+                columns.iter().for_each(|at| layout.push(&mut few, at, row[at]));
+                assert_eq!(there_and_back(&layout, columns, &few), few);
+            }
             let values: Vec<_> = layout.fields(layout.all(), &packed).map(|(_, v)| v).collect();
             assert_eq!(values, row);
             for (at, value) in row.iter().enumerate() {
@@ -429,9 +481,12 @@ mod tests {
     #[test]
     fn a_torn_length_reads_no_further_than_its_column() {
         let (layout, mut packed) = (layout(), Vec::new());
-        let torn = [255; 11];
+        let torn = [255; LENGTH_BYTES + 10];
         layout.pack(ColumnSet::one(2), &torn, &mut packed, |_, _| ());
         assert_eq!(layout.field(ColumnSet::one(2), &packed, 2), Some(&[255; 10][..]));
+        let mut in_place = torn.to_vec();
+        layout.packing(ColumnSet::one(2)).pack_in_place(&mut in_place);
+        assert_eq!(in_place, packed);
     }
 
     #[test]

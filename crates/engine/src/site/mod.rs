@@ -425,18 +425,22 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         }
         let Some(runs) = home.shape().runs_of(columns) else { return Ok(None) };
         let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
-        let (packing, held) = (runs.packing(), &mut self.held);
-        if held.len() < packing.held_bytes() {
-            held.resize(packing.held_bytes(), 0);
-        }
-        let held = &mut held[..packing.held_bytes()];
+        let packing = runs.packing();
+        // Without values outside the record the row is packed where it is read.
+        let in_place = !packing.has_values_apart();
+        let held = if in_place { &mut *out } else { &mut self.held };
+        held.resize(packing.held_bytes(), 0);
         // SAFETY: the record was found in the owner's store.
         let read = unsafe { self.protocol.read_directly(record, columns, intent, held) };
         let found = presence(read)?;
-        out.clear();
-        if found {
-            let (core, values) = (self.data.core, self.data.store.values());
-            packing.pack(held, out, |word, out| values.load(core, word, out));
+        if found && in_place {
+            packing.pack_in_place(out);
+        } else {
+            out.clear();
+            if found {
+                let (core, values) = (self.data.core, self.data.store.values());
+                packing.pack(&self.held, out, |word, out| values.load(core, word, out));
+            }
         }
         Ok(Some(found))
     }

@@ -1,13 +1,13 @@
 //! Copies between words of shared memory and bytes of a worker.
 //!
 //! Each word is accessed once, so a writer may be active at the same time. Where few words are copied, the accesses are relaxed
-//! atomic operations. The compiler does not combine them. Longer copies are therefore made in rounds of 32 bytes, by vector
-//! instructions on x86-64.
+//! atomic operations. The compiler does not combine them. Longer copies are therefore made in rounds of 16 or 32 bytes, by
+//! vector instructions on x86-64.
 
 use crate::Word;
 
-/// Number of bytes that a round of a longer copy copies.
-const ROUND: usize = 32;
+/// Length in bytes from which a copy is a longer one.
+const LONGER: usize = 16;
 
 /// Copies the first bytes of `words` into `into`, which has no more bytes than the words.
 #[inline(always)]
@@ -15,7 +15,7 @@ pub(super) fn copy_out(words: &[Word], into: &mut [u8]) {
     if let Ok(bytes) = <&mut [u8; 8]>::try_from(&mut *into) {
         // Most columns are numbers.
         *bytes = words[0].peek().to_le_bytes();
-    } else if into.len() >= ROUND {
+    } else if into.len() >= LONGER {
         rounds::copy_out(words, into);
     } else {
         words_out(words, into);
@@ -25,6 +25,16 @@ pub(super) fn copy_out(words: &[Word], into: &mut [u8]) {
 /// Copies word by word.
 #[inline(always)]
 fn words_out(words: &[Word], into: &mut [u8]) {
+    if (9..16).contains(&into.len())
+        && let [first, second, ..] = words
+    {
+        // The two words are shifted together, so that the second one can be written as a whole. It overlaps the first one.
+        let (first, second) = (first.peek(), second.peek());
+        let (last, bits) = (into.len() - 8, 8 * (into.len() - 8));
+        into[..8].copy_from_slice(&first.to_le_bytes());
+        into[last..].copy_from_slice(&(first >> bits | second << (64 - bits)).to_le_bytes());
+        return;
+    }
     let (chunks, rest) = into.as_chunks_mut::<8>();
     let (whole, last) = words.split_at(chunks.len());
     for (chunk, word) in chunks.iter_mut().zip(whole) {
@@ -43,14 +53,17 @@ pub(super) fn copy_in(words: &[Word], from: &[u8]) {
         // Most columns are numbers.
         return words[0].poke(u64::from_le_bytes(*bytes));
     }
-    let done = if from.len() >= ROUND { rounds::copy_in(words, from) } else { 0 };
+    let done = if from.len() >= LONGER { rounds::copy_in(words, from) } else { 0 };
     let (chunks, rest) = from[done..].as_chunks::<8>();
     let (whole, last) = words[done / 8..].split_at(chunks.len());
     for (chunk, word) in chunks.iter().zip(whole) {
         word.poke(u64::from_le_bytes(*chunk));
     }
     if !rest.is_empty() {
-        last[0].poke(first_bytes_in(rest));
+        last[0].poke(match from.last_chunk() {
+            Some(end) => u64::from_le_bytes(*end) >> (64 - 8 * rest.len()),
+            None => first_bytes_in(rest),
+        });
     }
 }
 
@@ -86,21 +99,33 @@ fn first_bytes_in(from: &[u8]) -> u64 {
 /// exclude writers or detect them. Only columns of one word are read without either, and these are copied as words.
 #[cfg(target_arch = "x86_64")]
 mod rounds {
-    use super::{ROUND, Word};
+    use super::{LONGER, Word};
     use std::arch::asm;
 
-    /// Copies `into.len()` bytes, at least one round.
+    /// Returns the number of words that hold so many bytes, which are less than the address space.
+    #[inline(always)]
+    fn words_of(bytes: usize) -> usize {
+        // Written as in the layout of rows, so that the compiler sees that callers pass as many words.
+        (bytes + 7) >> 3
+    }
+
+    /// Number of bytes that a round copies.
+    const ROUND: usize = 32;
+    /// Number of bytes that a short round copies.
+    const SHORT_ROUND: usize = 16;
+
+    /// Copies `into.len()` bytes, at least [`LONGER`].
     #[inline(always)]
     pub fn copy_out(words: &[Word], into: &mut [u8]) {
-        assert!(into.len() >= ROUND && words.len() >= into.len().div_ceil(8));
+        assert!(into.len() >= LONGER && words.len() >= words_of(into.len()));
         // SAFETY: there are so many bytes on both sides.
         unsafe { copy(words.as_ptr().cast(), into.as_mut_ptr(), into.len()) };
     }
 
-    /// Copies all whole words of `from`, of which there is at least a round. Returns the number of bytes.
+    /// Copies all whole words of `from`, of which there are at least two. Returns the number of bytes.
     #[inline(always)]
     pub fn copy_in(words: &[Word], from: &[u8]) -> usize {
-        assert!(from.len() >= ROUND && words.len() >= from.len().div_ceil(8));
+        assert!(from.len() >= LONGER && words.len() >= words_of(from.len()));
         let (to, bytes) = (words.as_ptr().cast::<u8>().cast_mut(), from.len() & !7);
         // SAFETY: there are so many bytes on both sides. Words can be changed through a shared reference, because they are
         // atomics.
@@ -108,7 +133,7 @@ mod rounds {
         bytes
     }
 
-    /// Copies `bytes` bytes, at least one round.
+    /// Copies `bytes` bytes, at least a short round.
     ///
     /// # Safety
     /// As for [`round`], for all of the bytes.
@@ -116,9 +141,13 @@ mod rounds {
     unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
         // The last round overlaps the one before it unless the length is a multiple of a round. Double rounds save half of the
         // loop.
-        // SAFETY: each round ends at `bytes` at the latest, as there is at least one, or one double round.
+        // SAFETY: each round ends at `bytes` at the latest, as there is at least one of its kind.
         unsafe {
             if bytes < 2 * ROUND {
+                if bytes < ROUND {
+                    short_round(from, to, 0);
+                    return short_round(from, to, bytes - SHORT_ROUND);
+                }
                 round(from, to, 0);
                 return round(from, to, bytes - ROUND);
             }
@@ -161,6 +190,26 @@ mod rounds {
         }
     }
 
+    /// Copies the short round that begins `at` bytes behind both pointers.
+    ///
+    /// # Safety
+    /// As for [`round`].
+    #[inline(always)]
+    unsafe fn short_round(from: *const u8, to: *mut u8, at: usize) {
+        // SAFETY: the caller promises room on both sides, and the module says why a writer at the same time is allowed.
+        unsafe {
+            asm!(
+                "movups {a}, [{from} + {at}]",
+                "movups [{to} + {at}], {a}",
+                from = in(reg) from,
+                to = in(reg) to,
+                at = in(reg) at,
+                a = out(xmm_reg) _,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
     /// Copies the round that begins `at` bytes behind both pointers.
     ///
     /// # Safety
@@ -196,5 +245,28 @@ mod rounds {
 
     pub fn copy_in(_: &[Word], _: &[u8]) -> usize {
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_of_every_length_come_back_and_touch_nothing_else() {
+        let bytes: Vec<u8> = (1..=200).collect();
+        for length in 0..bytes.len() {
+            let words: Vec<Word> = (0..length.div_ceil(8) + 1).map(|_| Word::new(!0)).collect();
+            copy_in(&words, &bytes[..length]);
+            let held: Vec<u8> = words.iter().flat_map(|word| word.peek().to_le_bytes()).collect();
+            let end = length.next_multiple_of(8);
+            assert_eq!(held[..length], bytes[..length], "{length}");
+            assert!(held[length..end].iter().all(|byte| *byte == 0), "{length}");
+            assert!(held[end..].iter().all(|byte| *byte == 255), "{length}");
+            let mut out = vec![0; length + 2];
+            copy_out(&words[..length.div_ceil(8)], &mut out[1..=length]);
+            assert_eq!(out[1..=length], bytes[..length], "{length}");
+            assert_eq!((out[0], out[length + 1]), (0, 0), "{length}");
+        }
     }
 }
