@@ -4,8 +4,8 @@
 
 use crate::{ColumnSet, NULL_LENGTH, RowLayout, layout::Form};
 
-/// Bytes of the length before a value of variable length. In the two forms the values of a row have the same bytes before
-/// them, so a row is packed where it lies.
+/// Bytes of the length before a value of variable length, in packed form and, in the record, in held form. As they are as many
+/// in both, a row can be packed where it lies.
 pub(crate) const LENGTH_BYTES: usize = 4;
 
 /// Appends a value of variable length in packed form. `None` is NULL.

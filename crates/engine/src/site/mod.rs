@@ -433,14 +433,14 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         // SAFETY: the record was found in the owner's store.
         let read = unsafe { self.protocol.read_directly(record, columns, intent, held) };
         let found = presence(read)?;
-        if found && in_place {
-            packing.pack_in_place(out);
-        } else {
-            out.clear();
-            if found {
+        match found {
+            true if in_place => packing.pack_in_place(out),
+            true => {
+                out.clear();
                 let (core, values) = (self.data.core, self.data.store.values());
                 packing.pack(&self.held, out, |word, out| values.load(core, word, out));
             }
+            false => out.clear(),
         }
         Ok(Some(found))
     }

@@ -446,7 +446,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         self.rules.begin(core, &mut worker.own, txn);
     }
 
-    #[inline]
+    #[inline(always)]
     fn read<'s>(
         &'s self,
         core: &M::Core,

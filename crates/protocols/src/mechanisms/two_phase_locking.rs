@@ -576,7 +576,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         L::CERTIFIES && !worker.writes.is_empty()
     }
 
-    #[inline]
+    #[inline(always)]
     fn read<'s>(
         &'s self,
         core: &M::Core,
