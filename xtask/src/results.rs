@@ -17,9 +17,17 @@ fn measurement(file: &str, command: &str) -> Measurement {
 
 /// Returns all measurements that the pages under `results/` quote, in the order in which they are measured.
 fn all() -> Vec<Measurement> {
-    let parts = [simulated_timestamps(), simulated_ycsb(), simulated_scale(), the_two_machines()];
-    let rest = [native_ycsb(), native_tpcc(), native_others(), native_fibers(), native_recording()];
-    parts.into_iter().chain(rest).chain([native_architectures()]).flatten().collect()
+    let simulated = [simulated_timestamps(), simulated_ycsb(), simulated_tails(), simulated_tpcc()];
+    let both = [simulated_scale(), the_two_machines()];
+    let native =
+        [native_ycsb(), native_tpcc(), native_others(), native_fibers(), native_recording()];
+    simulated
+        .into_iter()
+        .chain(both)
+        .chain(native)
+        .chain([native_architectures()])
+        .flatten()
+        .collect()
 }
 
 fn simulated_timestamps() -> Vec<Measurement> {
@@ -37,10 +45,10 @@ fn simulated_ycsb() -> Vec<Measurement> {
     // Contended runs settle slowly because easy transactions commit first. They have a longer warm-up. Each
     // configuration is run three times.
     let settings = [
-        ("read-only-theta0", "--theta 0 --read-ratio 1 --warm-up 0.0008 --seconds 0.004"),
-        ("half-theta0", "--theta 0 --read-ratio 0.5 --warm-up 0.0008 --seconds 0.004"),
-        ("half-theta0.6", "--theta 0.6 --read-ratio 0.5 --warm-up 0.02 --seconds 0.01"),
-        ("half-theta0.8", "--theta 0.8 --read-ratio 0.5 --warm-up 0.02 --seconds 0.01"),
+        ("read-only-theta0", "--theta 0 --read-ratio 1 --warm-up 0.003 --seconds 0.012"),
+        ("half-theta0", "--theta 0 --read-ratio 0.5 --warm-up 0.003 --seconds 0.012"),
+        ("half-theta0.6", "--theta 0.6 --read-ratio 0.5 --warm-up 0.06 --seconds 0.03"),
+        ("half-theta0.8", "--theta 0.8 --read-ratio 0.5 --warm-up 0.06 --seconds 0.03"),
     ];
     let measured = settings.map(|(name, setting)| {
         let command = format!(
@@ -49,6 +57,48 @@ fn simulated_ycsb() -> Vec<Measurement> {
         measurement(&format!("simulated/ycsb-{name}"), &command)
     });
     measured.into()
+}
+
+/// Skews for which [`simulated_tails`] measures latencies.
+pub const TAILS: [&str; 2] = ["0.8", "0.9"];
+
+/// Measures the slowest transactions under contention. The runs are long, so that a transaction that takes a hundred times
+/// as long as most ends in them.
+fn simulated_tails() -> Vec<Measurement> {
+    let protocols =
+        [("", "SILO,WOUND_WAIT,PLOR"), ("-at-commit", "PLOR --cc-option write-locks=commit")];
+    let mut list = Vec::new();
+    for theta in TAILS {
+        for (name, protocol) in protocols {
+            let command = format!(
+                "ycsb --machine graphite --read-ratio 0.5 --warm-up 0.05 --seconds 0.3 --cc {protocol} --cores 16,64,256 --theta {theta}"
+            );
+            list.push(measurement(&format!("simulated/ycsb-tails-theta{theta}{name}"), &command));
+        }
+    }
+    list
+}
+
+/// The variants of TPC-C that [`simulated_tpcc`] compares: a name and the options.
+pub const FACTORS: [(&str, &str); 4] = [
+    ("neither", ""),
+    ("commit-updates", "--cc-option commit-updates=on"),
+    ("split-columns", "--split-columns"),
+    ("both", "--cc-option commit-updates=on --split-columns"),
+];
+
+/// Measures TPC-C on the chip.
+fn simulated_tpcc() -> Vec<Measurement> {
+    let rows = "--warehouses 4 --items 1000 --customers-per-district 300 --machine graphite";
+    let full = format!("tpcc --cc all --cores 16,64 {rows} --warm-up 0.02 --seconds 0.1");
+    let mut list = vec![measurement("simulated/tpcc-full-4-warehouses", &full)];
+    for (name, options) in FACTORS {
+        let command = format!(
+            "tpcc --mix narrow --cc SILO,TICTOC --cores 64 {rows} --warm-up 0.02 --seconds 0.1 {options}"
+        );
+        list.push(measurement(&format!("simulated/tpcc-narrow-64-{name}"), &command));
+    }
+    list
 }
 
 /// The work that [`simulated_scale`] measures: a name, a title and the options. TPC-C with many warehouses begins with cold

@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The fields of a run record that the pages need. `docs/run-record.md` explains them.
@@ -25,8 +24,6 @@ pub struct Record {
     pub operations_per_wall_s: Option<f64>,
     pub commit: String,
     pub host: String,
-    pub workload_options: BTreeMap<String, Value>,
-    pub protocol_options: BTreeMap<String, Value>,
 }
 
 /// Latencies in nanoseconds. Those that are not known are missing.
@@ -65,17 +62,6 @@ impl Record {
         let unsteady = if self.steady == Some(true) { "" } else { "~" };
         let lawless = self.littles_law.as_ref().is_some_and(|law| !law.holds);
         format!("{unsteady}{}", if lawless { "#" } else { "" })
-    }
-
-    /// Returns the value of a workload's option as a text.
-    pub fn option(&self, name: &str) -> String {
-        self.workload_options.get(name).map(Value::to_string).unwrap_or_default()
-    }
-
-    /// Returns the value of a protocol's option as a text, without quotes.
-    pub fn protocol_option(&self, name: &str) -> String {
-        let value = self.protocol_options.get(name).map(Value::to_string).unwrap_or_default();
-        value.trim_matches('"').to_owned()
     }
 }
 

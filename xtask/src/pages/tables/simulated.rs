@@ -3,6 +3,7 @@
 use super::{Column, latency, origin, rate, scale, table};
 use crate::pages::numbers::{per_cent, three};
 use crate::pages::records::{Record, Results, Runs};
+use crate::results::{FACTORS, TAILS};
 
 /// Returns the page.
 pub fn page(results: &Results) -> Result<String, String> {
@@ -75,19 +76,17 @@ fn tpcc(results: &Results) -> Result<String, String> {
         }
     };
     let columns = [Column::new("16 cores", cell(16)), Column::new("64 cores", cell(64))];
-    let command = "kilocore run tpcc --cc all --machine graphite --cores 16,64 --warehouses 4 --items 1000 \
-                   --customers-per-district 300";
     let mut text = String::from(
         "## TPC-C, full mix, 4 warehouses\n\n1,000 items and 300 customers a district. Thousand transactions a second; \
          aborted attempts; p50 / p99 / p99.9 in µs:\n\n",
     );
     text += &table("", &runs.protocols(), &columns);
-    text += &origin(&runs, Some(command));
+    text += &origin(&runs, None);
     Ok(text)
 }
 
 fn factors(results: &Results) -> Result<String, String> {
-    let names = ["neither", "commit-updates", "split-columns", "both"];
+    let names = FACTORS.map(|(name, _)| name);
     let read = |name: &&str| results.records(&format!("simulated/tpcc-narrow-64-{name}.json"));
     let runs = names.iter().map(read).collect::<Result<Vec<Runs>, String>>()?;
     let column = |(title, runs): (&'static str, &'_ Runs)| {
@@ -105,48 +104,43 @@ fn factors(results: &Results) -> Result<String, String> {
          `--split-columns`:\n\n",
     );
     text += &table("", &runs[0].protocols(), &columns);
-    let command = "kilocore run tpcc --mix narrow --warehouses 4 --cc SILO,TICTOC --machine graphite --cores 64";
-    text += &runs.iter().map(|runs| origin(runs, Some(command))).collect::<String>();
+    text += &runs.iter().map(|runs| origin(runs, None)).collect::<String>();
     Ok(text)
 }
 
 fn tails(results: &Results) -> Result<String, String> {
-    let runs = results.records("simulated/ycsb-tails.json")?;
-    let mut settings: Vec<(usize, String, String)> = Vec::new();
-    for record in &runs.records {
-        let setting = (record.cores, record.option("theta"), record.option("read-ratio"));
-        if !settings.contains(&setting) {
-            settings.push(setting);
+    let mut text = String::from(
+        "## YCSB, the tail under contention\n\n1 million records, 16 accesses, half of them updates. Thousand transactions a \
+         second; aborted attempts; p50 / p99 / p99.9 in µs:\n\n",
+    );
+    const AT_COMMIT: &str = "PLOR, write-locks=commit";
+    let names = ["SILO", "WOUND_WAIT", "PLOR", AT_COMMIT].map(str::to_owned);
+    let read = |theta: &&str, name: &str| {
+        results.records(&format!("simulated/ycsb-tails-theta{theta}{name}.json"))
+    };
+    let mut columns = Vec::new();
+    let mut origins = String::new();
+    for theta in &TAILS {
+        let (usual, at_commit) = (read(theta, "")?, read(theta, "-at-commit")?);
+        origins += &(origin(&usual, None) + &origin(&at_commit, None));
+        for cores in usual.cores() {
+            let (usual, at_commit) = (usual.clone(), at_commit.clone());
+            columns.push(Column::new(
+                format!("{cores} cores, theta {theta}"),
+                move |name: &str| {
+                    let record = match name {
+                        AT_COMMIT => at_commit.find("PLOR", cores),
+                        _ => usual.find(name, cores),
+                    };
+                    let aborts =
+                        record.map_or(String::new(), |record| per_cent(record.abort_ratio));
+                    format!("{}; {aborts}; {}", rate(record, 1e3), latency(record))
+                },
+            ));
         }
     }
-    let is_named = |record: &Record, name: &str| {
-        let at_commit = record.protocol_option("write-locks") == "commit";
-        name == if at_commit { "PLOR, write-locks=commit" } else { &record.protocol }
-    };
-    let column = |(cores, theta, reads): &(usize, String, String)| {
-        let share = if reads == "0.5" { String::new() } else { format!(", reads {reads}") };
-        let of = (*cores, theta.clone(), reads.clone());
-        let runs = &runs;
-        Column::new(format!("{cores} cores, theta {theta}{share}"), move |name: &str| {
-            let here = |r: &&Record| (r.cores, r.option("theta"), r.option("read-ratio")) == of;
-            let record = runs.records.iter().find(|r| here(r) && is_named(r, name));
-            let aborts = record.map_or(String::new(), |record| per_cent(record.abort_ratio));
-            match record {
-                None => String::new(),
-                Some(_) => format!("{}; {aborts}; {}", rate(record, 1e3), latency(record)),
-            }
-        })
-    };
-    let columns: Vec<Column<'_>> = settings.iter().map(column).collect();
-    let names = ["SILO", "WOUND_WAIT", "PLOR", "PLOR, write-locks=commit"].map(str::to_owned);
-    let mut text = String::from(
-        "## YCSB, the tail under contention\n\n1 million records, 16 accesses, half of them updates but where said. \
-         Thousand transactions a second; aborted attempts; p50 / p99 / p99.9 in µs:\n\n",
-    );
     text += &table("", &names, &columns);
-    let command = "kilocore run ycsb --machine graphite --theta T --read-ratio R --seconds 0.02";
-    text += &origin(&runs, Some(command));
-    Ok(text)
+    Ok(text + &origins)
 }
 
 fn side_by_side(results: &Results) -> Result<String, String> {
