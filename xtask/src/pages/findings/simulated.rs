@@ -239,13 +239,13 @@ pub fn tpcc(results: &Results) -> Result<Finding, String> {
     let bar = |name: &str, cores: usize| {
         let record = runs.find(name, cores)?;
         let sure = record.steady == Some(true);
-        Some(Bar { value: record.throughput_txn_per_s / 1e6, sure })
+        Some(Bar { value: record.throughput_txn_per_s / 1e3, sure })
     };
     let names = runs.protocols();
     let row = |name: &String| (name.clone(), vec![bar(name, 16), bar(name, 64)]);
     let chart = Bars {
         title: "TPC-C, full mix, 4 warehouses, on 16 and 64 simulated cores".into(),
-        label: "million transactions a second".into(),
+        label: "thousand transactions a second".into(),
         series: vec!["16 cores".into(), "64 cores".into()],
         rows: names.iter().map(row).collect(),
         note: HOLLOW.into(),
