@@ -149,7 +149,7 @@ impl Packing {
     #[inline]
     pub fn pack_in_place(&self, row: &mut Vec<u8>) {
         let bytes = &mut row[..self.held_bytes];
-        // What lies before `from` is packed. All behind it moves forward by `gap`.
+        // The bytes before `from` are packed. The bytes behind it move forward by `gap`, the room that short values have left.
         let (mut from, mut gap) = (0, 0);
         for value in &self.variable {
             let VariableValue { start, end, form } = *value;

@@ -102,17 +102,17 @@ mod rounds {
     use super::{LONGER, Word};
     use std::arch::asm;
 
-    /// Returns the number of words that hold so many bytes, which are less than the address space.
-    #[inline(always)]
-    fn words_of(bytes: usize) -> usize {
-        // Written as in the layout of rows, so that the compiler sees that callers pass as many words.
-        (bytes + 7) >> 3
-    }
-
     /// Number of bytes that a round copies.
     const ROUND: usize = 32;
     /// Number of bytes that a short round copies.
-    const SHORT_ROUND: usize = 16;
+    const SHORT_ROUND: usize = LONGER;
+
+    /// Returns the number of words that hold so many bytes, which are less than the address space.
+    #[inline(always)]
+    fn words_of(bytes: usize) -> usize {
+        // The layout of rows has the same formula. So the compiler sees that its callers pass as many words.
+        (bytes + 7) >> 3
+    }
 
     /// Copies `into.len()` bytes, at least [`LONGER`].
     #[inline(always)]
@@ -141,7 +141,7 @@ mod rounds {
     unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
         // The last round overlaps the one before it unless the length is a multiple of a round. Double rounds save half of the
         // loop.
-        // SAFETY: each round ends at `bytes` at the latest, as there is at least one of its kind.
+        // SAFETY: each round ends at `bytes` at the latest, because its kind is chosen so that at least one of them fits.
         unsafe {
             if bytes < 2 * ROUND {
                 if bytes < ROUND {
