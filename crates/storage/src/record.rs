@@ -343,24 +343,34 @@ impl<'s, M: Machine> Record<'s, M> {
     /// Copies `columns` into another slot of the same table, whether or not the row is present. The caller excludes
     /// writers of this row and users of that slot.
     pub fn copy_columns_to(&self, core: &M::Core, slot: &Record<'_, M>, columns: ColumnSet) {
-        let (from, to) = (&self.header().body_line, &slot.header().body_line);
-        let mut buffer = [0; COPY_WORDS * 8];
+        if !M::MODELLED
+            && let Some(runs) = self.shape.runs_of(columns)
+        {
+            for span in runs.spans() {
+                self.copy_span_to(core, slot, *span);
+            }
+            return;
+        }
         for column in columns.iter() {
-            let span = self.shape.layout().span(column);
-            let first = span.word as usize;
-            if !self.shape.keeps_columns() {
-                core.touch(from, first * 8, span.bytes as usize, false);
-                core.touch(to, first * 8, span.bytes as usize, true);
-                continue;
-            }
-            let end = first + span.words();
-            for word in (first..end).step_by(COPY_WORDS) {
-                let count = (end - word).min(COPY_WORDS);
-                let at = self.shape.columns_at() + word;
-                let bytes = &mut buffer[..count * 8];
-                core.copy_out(from, word * 8, self.words(at, count), bytes);
-                core.copy_in(to, word * 8, slot.words(at, count), bytes);
-            }
+            self.copy_span_to(core, slot, self.shape.layout().span(column));
+        }
+    }
+
+    fn copy_span_to(&self, core: &M::Core, slot: &Record<'_, M>, span: ColumnSpan) {
+        let (from, to) = (&self.header().body_line, &slot.header().body_line);
+        let (offset, bytes) = (span.word as usize * 8, span.bytes as usize);
+        if !self.shape.keeps_columns() {
+            core.touch(from, offset, bytes, false);
+            core.touch(to, offset, bytes, true);
+            return;
+        }
+        let (source, target) = (self.column_words(span), slot.column_words(span));
+        let mut buffer = [0; COPY_WORDS * 8];
+        for first in (0..source.len()).step_by(COPY_WORDS) {
+            let part = first..(first + COPY_WORDS).min(source.len());
+            let copied = &mut buffer[..part.len() * 8];
+            core.copy_out(from, offset + first * 8, &source[part.clone()], copied);
+            core.copy_in(to, offset + first * 8, &target[part], copied);
         }
     }
 

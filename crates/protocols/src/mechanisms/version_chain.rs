@@ -280,11 +280,17 @@ impl<'s> VersionSlots<'s> {
         VersionSlots { pool, free: Vec::new(), place }
     }
 
+    #[inline]
     fn list(lists: &mut Vec<Vec<u64>>, at: usize) -> &mut Vec<u64> {
         if lists.len() <= at {
-            lists.resize_with(at + 1, Vec::new);
+            Self::add_lists(lists, at + 1);
         }
         &mut lists[at]
+    }
+
+    #[cold]
+    fn add_lists(lists: &mut Vec<Vec<u64>>, count: usize) {
+        lists.resize_with(count, Vec::new);
     }
 
     /// Takes a slot for an older version of `record`.

@@ -86,8 +86,26 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
             self.records.push(record, Pending { columns, added, state, start });
             return;
         };
-        let layout = record.table().layout();
         let before = *self.records.get(at).1;
+        let state = change.state.or(before.state);
+        let mut pending = Pending { state, ..before };
+        if before.columns.is_empty() {
+            // The write is only announced so far.
+            pending.start = self.values.len();
+            pending.columns = change.columns;
+            self.values.extend_from_slice(change.values);
+        } else if before.columns == change.columns {
+            let place = before.start..before.start + change.values.len();
+            self.values[place].copy_from_slice(change.values);
+            pending.added = ColumnSet::NONE;
+        } else {
+            pending = self.merge(record.table().layout(), pending, change);
+        }
+        *self.records.value_mut(at) = pending;
+    }
+
+    /// Adds the columns of `change` to those of `before`. Returns the write to all of them.
+    fn merge(&mut self, layout: &RowLayout, before: Pending, change: Change<'_>) -> Pending {
         let columns = before.columns.with(change.columns);
         let mut start = before.start;
         if !before.columns.contains(change.columns) {
@@ -112,9 +130,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
             self.values[to..to + bytes].copy_from_slice(&change.values[from..from + bytes]);
             from += bytes;
         }
-        let state = change.state.or(before.state);
         let added = before.added.without(change.columns);
-        *self.records.value_mut(at) = Pending { columns, added, state, start };
+        Pending { columns, added, start, ..before }
     }
 
     /// Adds `deltas` to `columns` of the record. `at` is the record's write if it has one already.
@@ -177,28 +194,38 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     }
 
     /// Overlays the write at `at` on a row that was read into `out` as `head`.
+    #[inline]
     pub fn overlay(&self, at: usize, columns: ColumnSet, out: &mut [u8], head: RowHead) -> RowHead {
         let (record, pending) = self.records.get(at);
-        let layout = record.table().layout();
         let state = pending.state.unwrap_or(head.state);
-        if state.is_present() {
-            let mut to = 0;
-            for column in columns.iter() {
-                let bytes = layout.span(column).bytes as usize;
-                let out = &mut out[to..to + bytes];
-                if pending.added.contains(ColumnSet::one(column)) {
-                    add_words(out, &self.values[pending.place_of(column, layout)]);
-                } else if pending.columns.contains(ColumnSet::one(column)) {
-                    out.copy_from_slice(&self.values[pending.place_of(column, layout)]);
-                }
-                to += bytes;
-            }
+        if state.is_present() && !pending.columns.and(columns).is_empty() {
+            self.overlay_values(record.table().layout(), pending, columns, out);
         }
         // A result that shows part of the row below is a read of that row, even if the transaction
         // writes other columns.
         let written = pending.columns.without(pending.added);
         let own = pending.state.is_some() || !columns.is_empty() && written.contains(columns);
         RowHead { state, version: head.version, own }
+    }
+
+    fn overlay_values(
+        &self,
+        layout: &RowLayout,
+        pending: &Pending,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) {
+        let mut to = 0;
+        for column in columns.iter() {
+            let bytes = layout.span(column).bytes as usize;
+            let out = &mut out[to..to + bytes];
+            if pending.added.contains(ColumnSet::one(column)) {
+                add_words(out, &self.values[pending.place_of(column, layout)]);
+            } else if pending.columns.contains(ColumnSet::one(column)) {
+                out.copy_from_slice(&self.values[pending.place_of(column, layout)]);
+            }
+            to += bytes;
+        }
     }
 
     /// Aborts if the write is an update and its row is not present any more. Called at commit with
