@@ -5,6 +5,11 @@
 //! The lock is one word in the record. It holds a writer bit or a count of readers, as Trireme 3.2 describes. No
 //! transaction waits, so there is no queue, no timestamp and no deadlock.
 //!
+//! A reader adds itself to the count and compares nothing. An exchange would fail whenever another reader came between,
+//! so that readers of a hot record would take its line from each other in vain. A reader can add itself after a writer
+//! has locked the record. It aborts then, and what it has added stays: while the writer bit is set, the bits below it mean
+//! nothing, and the writer's release clears them.
+//!
 //! Options, for comparison:
 //!
 //! - `lock-form=list`: the lock is a list of requests under a latch.
@@ -44,7 +49,7 @@ pub type NoWaitListed<M> = TwoPhaseLocking<ListedLocks<M, InRecord>>;
 /// NO_WAIT whose locks are lists in tables.
 pub type NoWaitTabled<M> = TwoPhaseLocking<ListedLocks<M, LockTables<M>>>;
 
-/// Lock word of a writer. Any smaller value is a number of readers.
+/// The writer bit. A smaller value is a number of readers.
 const WRITER: u64 = 1 << 63;
 
 /// Locks of one word per record: a writer bit, or the number of readers.
@@ -111,19 +116,19 @@ impl<M: Machine, W: Physical, const AT_COMMIT: bool> Locks<M> for CountedLocks<A
         mode: Mode,
     ) -> Result<Mode, Abort> {
         let (line, lock) = (record.line(), record.cc());
+        // The word is read first, because an atomic instruction takes the cache line even where the lock is not free.
         let mut seen = core.load(line, lock);
-        loop {
-            // The word is checked before the exchange, because an exchange that fails still takes the cache line.
-            let wanted = match mode {
-                Mode::Exclusive if seen == 0 => WRITER,
-                Mode::Shared if seen != WRITER => seen + 1,
-                _ => return Err(conflict()),
-            };
-            match W::exchange(core, line, lock, seen, wanted) {
+        if mode == Mode::Shared {
+            let free = seen < WRITER && W::add(core, line, lock, 1) < WRITER;
+            return if free { Ok(mode) } else { Err(conflict()) };
+        }
+        while seen == 0 {
+            match W::exchange(core, line, lock, 0, WRITER) {
                 Ok(()) => return Ok(mode),
                 Err(now) => seen = now,
             }
         }
+        Err(conflict())
     }
 
     fn upgrade(
@@ -152,7 +157,7 @@ impl<M: Machine, W: Physical, const AT_COMMIT: bool> Locks<M> for CountedLocks<A
     fn release(&self, core: &M::Core, _: &mut (), record: &RecordRef<'_, M, Word>, held: Mode) {
         match held {
             Mode::Exclusive => core.store(record.line(), record.cc(), 0),
-            Mode::Shared => W::add(core, record.line(), record.cc(), u64::MAX),
+            Mode::Shared => _ = W::add(core, record.line(), record.cc(), u64::MAX),
         }
     }
 

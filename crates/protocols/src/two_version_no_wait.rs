@@ -12,8 +12,9 @@
 //!
 //! Deviations:
 //!
-//! - One word holds the count, the write flag and the certify flag, so each step is one atomic exchange. Trireme
-//!   has a counter, in which -1 is the certify lock, and a separate flag.
+//! - One word holds the count, the write flag and the certify flag, so each step is one atomic instruction. Trireme
+//!   has a counter, in which -1 is the certify lock, and a separate flag. Readers add themselves to the count as
+//!   under NO_WAIT ([`crate::no_wait`]).
 //! - Guards of ranges are certified at once.
 //! - The second version is the write set's buffer.
 //! - A reader that becomes a writer releases its own read lock, because its write lock covers it.
@@ -37,7 +38,8 @@ pub type TwoVersionNoWaitOwned = TwoPhaseLocking<CertifiedLocks<OneOwner>>;
 
 /// Set while a transaction works on the second version.
 const WRITER: u64 = 1 << 63;
-/// Set beside [`WRITER`] while that transaction installs the second version. There are no readers then.
+/// Set beside [`WRITER`] while that transaction installs the second version. There are no readers then, and the bits below mean
+/// nothing.
 const CERTIFIED: u64 = 1 << 62;
 
 /// Locks of one word per record: `| writer: 1 bit | certified: 1 bit | readers: 62 bits |`.
@@ -100,19 +102,19 @@ impl<M: Machine, W: Physical> Locks<M> for CertifiedLocks<W> {
         mode: Mode,
     ) -> Result<Held, Abort> {
         let (line, lock) = (record.line(), record.cc());
+        // The word is read first, because an atomic instruction takes the cache line even where the lock is not free.
         let mut seen = core.load(line, lock);
-        loop {
-            // The word is checked before the exchange, because an exchange that fails still takes the cache line.
-            let (wanted, held) = match mode {
-                Mode::Shared if seen & CERTIFIED == 0 => (seen + 1, Held::Read),
-                Mode::Exclusive if seen & WRITER == 0 => (seen | WRITER, Held::Write),
-                _ => return Err(conflict()),
-            };
-            match W::exchange(core, line, lock, seen, wanted) {
-                Ok(()) => return Ok(held),
+        if mode == Mode::Shared {
+            let free = seen & CERTIFIED == 0 && W::add(core, line, lock, 1) & CERTIFIED == 0;
+            return if free { Ok(Held::Read) } else { Err(conflict()) };
+        }
+        while seen & WRITER == 0 {
+            match W::exchange(core, line, lock, seen, seen | WRITER) {
+                Ok(()) => return Ok(Held::Write),
                 Err(now) => seen = now,
             }
         }
+        Err(conflict())
     }
 
     fn upgrade(
@@ -162,11 +164,11 @@ impl<M: Machine, W: Physical> Locks<M> for CertifiedLocks<W> {
     fn release(&self, core: &M::Core, _: &mut (), record: &RecordRef<'_, M, Word>, held: Held) {
         let (line, lock) = (record.line(), record.cc());
         match held {
-            // No other transaction changes the word of a certified record.
+            // Readers can have added themselves to the word of a certified record. They have aborted.
             Held::Certify => core.store(line, lock, 0),
             // Adding the highest bit once more clears it.
-            Held::Write => W::add(core, line, lock, WRITER),
-            Held::Read => W::add(core, line, lock, u64::MAX),
+            Held::Write => _ = W::add(core, line, lock, WRITER),
+            Held::Read => _ = W::add(core, line, lock, u64::MAX),
         }
     }
 

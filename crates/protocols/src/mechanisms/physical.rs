@@ -32,8 +32,8 @@ pub trait Physical: Send + Sync + 'static {
         wanted: u64,
     ) -> Result<(), u64>;
 
-    /// Adds `value`, wrapping.
-    fn add<C: Core>(core: &C, line: &C::Line, word: &Word, value: u64);
+    /// Adds `value`, wrapping, and returns what was there before.
+    fn add<C: Core>(core: &C, line: &C::Line, word: &Word, value: u64) -> u64;
 }
 
 /// Atomic instructions.
@@ -54,8 +54,8 @@ impl Physical for Atomics {
     }
 
     #[inline(always)]
-    fn add<C: Core>(core: &C, line: &C::Line, word: &Word, value: u64) {
-        core.fetch_add(line, word, value);
+    fn add<C: Core>(core: &C, line: &C::Line, word: &Word, value: u64) -> u64 {
+        core.fetch_add(line, word, value)
     }
 }
 
@@ -78,8 +78,9 @@ impl Physical for OneOwner {
     }
 
     #[inline(always)]
-    fn add<C: Core>(core: &C, line: &C::Line, word: &Word, value: u64) {
+    fn add<C: Core>(core: &C, line: &C::Line, word: &Word, value: u64) -> u64 {
         let before = core.load(line, word);
         core.store(line, word, before.wrapping_add(value));
+        before
     }
 }
