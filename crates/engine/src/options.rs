@@ -81,11 +81,12 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
     },
     Knob {
         name: "timing",
-        summary: "read the clock in accesses: never, twice in each, or also in visits of versions (the code of 2022)",
-        allowed: "off, accesses, versions",
+        summary: "measure in each access: nothing, the look-up, also the protocol's part, or also visits of versions (the code of 2022)",
+        allowed: "off, look-ups, accesses, versions",
         set: |options, value| {
             options.timing = match value {
                 "off" => Timing::Off,
+                "look-ups" => Timing::LookUps,
                 "accesses" => Timing::Accesses,
                 "versions" => Timing::Versions,
                 _ => return None,
@@ -94,6 +95,7 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
         },
         value: Some(|options| match options.timing {
             Timing::Off => "off".to_owned(),
+            Timing::LookUps => "look-ups".to_owned(),
             Timing::Accesses => "accesses".to_owned(),
             Timing::Versions => "versions".to_owned(),
         }),

@@ -19,6 +19,10 @@ pub struct TimedOut;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault(pub &'static str);
 
+/// Cycles in which a program reads the clock and converts it to nanoseconds, on x86-64. `cargo bench -p kilocore-storage
+/// --bench clock` measures them.
+pub const USUAL_CLOCK_READ_CYCLES: u64 = 60;
+
 /// One core. Code that runs on a machine must access shared memory, wait and read the clock only through it.
 ///
 /// A core is passed explicitly and never found in a thread-local variable. The parameter `line` is the cache
@@ -153,6 +157,11 @@ pub trait Core {
 
     /// Charges for `cycles` cycles of computation.
     fn compute(&self, cycles: u64);
+
+    /// Charges for `reads` readings of the clock by a program that measures itself.
+    fn compute_clock_reads(&self, reads: u64) {
+        self.compute(USUAL_CLOCK_READ_CYCLES * reads);
+    }
 
     /// Charges for the instructions of one access to a record, apart from its operations on shared memory.
     #[inline(always)]

@@ -692,6 +692,10 @@ impl Core for SimCore {
         self.spend(cycles);
     }
 
+    fn compute_clock_reads(&self, reads: u64) {
+        self.spend(self.world.model.clock_read * reads);
+    }
+
     #[inline(always)]
     fn compute_access(&self) {
         self.spend(self.world.model.record_access);

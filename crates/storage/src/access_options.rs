@@ -11,10 +11,6 @@ use txn::{ColumnSet, TableSchema};
 /// Cost of a comparison of two short names, in cycles: a call, a load of each name, and a branch.
 const COMPARISON_CYCLES: u64 = 6;
 
-/// Cost of reading the clock and of converting it to nanoseconds, in cycles. `cargo bench -p kilocore-storage --bench
-/// clock` measures it.
-const CLOCK_CYCLES: u64 = 60;
-
 /// Options by which a store executes accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AccessOptions {
@@ -72,28 +68,43 @@ pub enum IndexPointers {
     PerSocket,
 }
 
-/// Number of times that an access through the protocol reads the clock, in a program that measures itself.
+/// Parts of an access whose time a program measures that measures itself. The clock is read at both ends of each part. What it
+/// measures contains one of the two readings, and the other one lies outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Timing {
-    /// Never.
+    /// None.
     #[default]
     Off,
-    /// Twice, as the code of 2022 does to tell the time of concurrency control.
+    /// The look-up in the index, as the code of 2022 does under HSTORE.
+    LookUps,
+    /// The look-up, and the access through the protocol, as that code does to tell the time of concurrency control.
     Accesses,
-    /// Five times, and three times more if the access leads to a new version. That code does so under MVCC, because each
-    /// visit of a version history is measured too.
+    /// The same, and within the access each visit of a version history. That code does so under MVCC: it reads the clock five
+    /// times in an access, and three times more if the access leads to a new version.
     Versions,
 }
 
 impl Timing {
-    /// Returns the number of times that an access reads the clock. `updates` tells whether it leads to a new version.
-    pub fn reads(self, updates: bool) -> u64 {
+    /// Returns the number of readings that belong to the index in an access.
+    pub fn reads_in_look_up(self) -> u64 {
+        u64::from(self != Timing::Off)
+    }
+
+    /// Returns the number of readings that belong to concurrency control in an access through the protocol. `updates` tells whether
+    /// it leads to a new version.
+    pub fn reads_in_protocol(self, updates: bool) -> u64 {
         match (self, updates) {
-            (Timing::Off, _) => 0,
-            (Timing::Accesses, _) => 2,
-            (Timing::Versions, false) => 5,
-            (Timing::Versions, true) => 8,
+            (Timing::Off | Timing::LookUps, _) => 0,
+            (Timing::Accesses, _) => 1,
+            (Timing::Versions, false) => 4,
+            (Timing::Versions, true) => 7,
         }
+    }
+
+    /// Returns the number of readings outside of what is measured, in an access through the protocol. The one of a look-up is not
+    /// counted: processors execute it beside the instructions that follow.
+    pub fn reads_outside(self) -> u64 {
+        u64::from(matches!(self, Timing::Accesses | Timing::Versions))
     }
 }
 
@@ -101,7 +112,7 @@ impl Timing {
 #[inline(never)]
 pub fn read_clock<M: Machine>(core: &M::Core, reads: u64) {
     match M::MODELLED {
-        true => core.compute(CLOCK_CYCLES * reads),
+        true => core.compute_clock_reads(reads),
         false => (0..reads).for_each(|_| _ = black_box(nanoseconds(core.now(), black_box(2.5)))),
     }
 }

@@ -43,7 +43,7 @@ mod walks;
 use crate::{
     EngineOptions, Start,
     log::Log,
-    site::{Located, NextAccess, Site},
+    site::{Located, NextAccess, Site, time_look_up},
 };
 use logger::Logger;
 use machine::{Category, Core, Machine};
@@ -443,6 +443,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let core = self.rows.core;
         core.account(Category::Useful);
         self.rows.charge_access(&record);
+        time_look_up(core, &record);
         record.table().look_up(core, columns);
         record.copy_out(core, columns, out)
     }

@@ -11,6 +11,8 @@ mod owned;
 mod ranges;
 mod special;
 
+pub(crate) use special::time_look_up;
+
 use crate::{
     bound_protocol::{BoundProtocol, SessionProtocol},
     owner::Owner,

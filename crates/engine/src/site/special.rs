@@ -15,7 +15,7 @@ use super::{LocalSite, refuse_retired};
 use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine};
 use protocols::{Change, Protocol};
-use storage::{AccessOptions, Allocator, Record, RowHead, SystemMemory, read_clock};
+use storage::{AccessOptions, Allocator, Record, RowHead, SystemMemory, Timing, read_clock};
 use txn::{Abort, ColumnSet, Intent, TableId};
 
 /// Blocks of a copy of a record: its head and its columns.
@@ -39,6 +39,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         }
         let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
         if intent == Intent::Read && record.table().is_uncontrolled(columns) {
+            time_look_up(self.data.core, &record);
             record.table().look_up(self.data.core, columns);
             return Ok(Some(record.copy_out(self.data.core, columns, out)));
         }
@@ -77,6 +78,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         let (core, shape) = (self.data.core, record.table());
+        time_look_up(core, &record);
         shape.look_up(core, columns);
         if columns.is_empty() || !shape.copies_records() {
             return self.read_through_protocol(record, columns, intent, out);
@@ -135,20 +137,14 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         intent: Intent,
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
-        self.data.core.account(Category::ConcurrencyControl);
-        self.read_clock(record, intent);
+        let (core, timing) = (self.data.core, record.table().access().timing);
+        read_clock_in::<M>(core, Category::Useful, timing.reads_outside());
+        let reads = timing.reads_in_protocol(intent == Intent::Update);
+        read_clock_in::<M>(core, Category::ConcurrencyControl, reads);
         self.take_blocks(record, intent);
         // A call through the trait object, so that the usual accesses keep the only direct calls.
         let protocol: &mut dyn SessionProtocol<'s, M> = &mut self.protocol;
         refuse_retired(protocol.read(record, columns, intent, out))
-    }
-
-    /// Reads the clock as often as an access to `record` does.
-    fn read_clock(&mut self, record: Record<'s, M>, intent: Intent) {
-        let reads = record.table().access().timing.reads(intent == Intent::Update);
-        if reads != 0 {
-            read_clock::<M>(self.data.core, reads);
-        }
     }
 
     /// Takes the blocks of memory that an access to `record` needs, where they come from the system.
@@ -175,5 +171,22 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         self.data.core.account(Category::ConcurrencyControl);
         let protocol: &mut dyn SessionProtocol<'s, M> = &mut self.protocol;
         protocol.write(record, change)
+    }
+}
+
+/// Reads the clock as often as the look-up of `record` does, where look-ups are timed.
+pub(crate) fn time_look_up<M: Machine>(core: &M::Core, record: &Record<'_, M>) {
+    let timing = record.table().access().timing;
+    if timing != Timing::Off {
+        read_clock_in::<M>(core, Category::Index, timing.reads_in_look_up());
+        core.account(Category::Useful);
+    }
+}
+
+/// Goes on in `category`, and reads the clock `reads` times.
+fn read_clock_in<M: Machine>(core: &M::Core, category: Category, reads: u64) {
+    core.account(category);
+    if reads != 0 {
+        read_clock::<M>(core, reads);
     }
 }

@@ -190,7 +190,7 @@ fn access_options(row: &Measurement, build: &Build) -> AccessOptions {
 /// the clock is read (`data/full-story/README.md`).
 fn timing_of(scheme: &str) -> Timing {
     match scheme {
-        "HSTORE" => Timing::Off,
+        "HSTORE" => Timing::LookUps,
         "MVCC" => Timing::Versions,
         _ => Timing::Accesses,
     }

@@ -12,6 +12,7 @@ mod triangle;
 pub use builtin::builtin_names;
 pub use error::DescriptionError;
 
+use machine::USUAL_CLOCK_READ_CYCLES;
 use serde::{Deserialize, Serialize};
 
 /// Hardware, as a machine file describes it. Exactly one of `mesh` and `sockets` is present.
@@ -73,6 +74,9 @@ pub struct CoreDescription {
     /// operations that follow on the same record are part of the access.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub record_access_cycles: u64,
+    /// Cycles in which a program that measures itself reads the clock and converts it to nanoseconds.
+    #[serde(default = "usual_clock_read", skip_serializing_if = "is_usual_clock_read")]
+    pub clock_read_cycles: u64,
     /// Throughput of a core with 1, 2, ... threads on it, as a multiple of one thread's.
     pub smt_throughput: Vec<f64>,
 }
@@ -80,6 +84,14 @@ pub struct CoreDescription {
 /// Returns true for 0, which machine files leave out.
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+fn usual_clock_read() -> u64 {
+    USUAL_CLOCK_READ_CYCLES
+}
+
+fn is_usual_clock_read(cycles: &u64) -> bool {
+    *cycles == USUAL_CLOCK_READ_CYCLES
 }
 
 /// Description of a cache of address translations.
