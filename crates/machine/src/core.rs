@@ -23,6 +23,9 @@ pub struct Fault(pub &'static str);
 /// --bench clock` measures them.
 pub const USUAL_CLOCK_READ_CYCLES: u64 = 60;
 
+/// Duration of a PAUSE instruction on x86-64 processors since 2015, in cycles (Intel, Optimization Reference Manual, 2.6.4).
+pub const USUAL_PAUSE_CYCLES: u64 = 140;
+
 /// One core. Code that runs on a machine must access shared memory, wait and read the clock only through it.
 ///
 /// A core is passed explicitly and never found in a thread-local variable. The parameter `line` is the cache
@@ -161,6 +164,13 @@ pub trait Core {
     /// Charges for `reads` readings of the clock by a program that measures itself.
     fn compute_clock_reads(&self, reads: u64) {
         self.compute(USUAL_CLOCK_READ_CYCLES * reads);
+    }
+
+    /// Returns the ticks that the instruction takes by which a thread lets its siblings run while it looks for a change: PAUSE on
+    /// x86-64.
+    #[inline(always)]
+    fn pause_ticks(&self) -> u64 {
+        USUAL_PAUSE_CYCLES
     }
 
     /// Charges for the instructions of one access to a record, apart from its operations on shared memory.

@@ -31,7 +31,6 @@ pub mod two_version_no_wait;
 pub mod wait_die;
 pub mod wound_wait;
 
-pub(crate) use options::PAUSE_TICKS;
 pub use options::duration;
 pub use options::{
     CommitLocks, Deadlocks, KNOBS, Knob, KnobError, LatchKind, LockForm, LockPlacement, MAX_PAUSES,

@@ -134,7 +134,7 @@ impl<M: Machine> MoccRules<M> {
                     own.locks.lock(core, record, Mode::Exclusive, OutOfOrder::Restore)?;
                 }
                 bounded => {
-                    let ticks = bounded.longest_wait().unwrap_or(0);
+                    let ticks = u64::from(bounded.pauses().unwrap_or(0)) * core.pause_ticks();
                     own.locks.lock_within(core, record, ticks)?;
                 }
             }

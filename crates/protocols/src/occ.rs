@@ -133,8 +133,13 @@ impl<M: Machine> Rules<M> for OccRules<M> {
     }
 
     #[inline(always)]
-    fn locks_reads(&self) -> bool {
-        self.read_locks
+    fn read_locks(&self) -> Option<CommitLocks> {
+        // Where commits give up a wait, reads do too. Otherwise a record under many reads would be locked by reads alone.
+        let locks = match self.commit_locks {
+            CommitLocks::Bounded { .. } => self.commit_locks,
+            CommitLocks::Wait | CommitLocks::Refuse => CommitLocks::Wait,
+        };
+        self.read_locks.then_some(locks)
     }
 
     #[inline]

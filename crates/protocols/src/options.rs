@@ -176,10 +176,6 @@ pub enum CommitLocks {
 /// Largest number of PAUSE instructions that a commit waits for a record: some ten milliseconds.
 pub const MAX_PAUSES: u32 = 100_000;
 
-/// Duration of a PAUSE instruction on x86-64 processors since 2015, in cycles (Intel, Optimization Reference Manual,
-/// 2.6.4).
-pub(crate) const PAUSE_TICKS: u64 = 140;
-
 impl CommitLocks {
     /// Returns true if the write set is sorted before it is locked.
     #[inline(always)]
@@ -187,11 +183,11 @@ impl CommitLocks {
         !matches!(self, CommitLocks::Bounded { .. })
     }
 
-    /// Returns the longest wait for a record in ticks, if waits are bounded.
+    /// Returns the number of PAUSE instructions after which a wait for a record ends, if waits are bounded.
     #[inline(always)]
-    pub fn longest_wait(self) -> Option<u64> {
+    pub fn pauses(self) -> Option<u32> {
         match self {
-            CommitLocks::Bounded { pauses } => Some(u64::from(pauses) * PAUSE_TICKS),
+            CommitLocks::Bounded { pauses } => Some(pauses),
             CommitLocks::Wait | CommitLocks::Refuse => None,
         }
     }

@@ -692,6 +692,10 @@ impl Core for SimCore {
         self.spend(cycles);
     }
 
+    fn pause_ticks(&self) -> u64 {
+        self.world.model.pause
+    }
+
     fn compute_clock_reads(&self, reads: u64) {
         self.spend(self.world.model.clock_read * reads);
     }

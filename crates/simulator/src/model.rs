@@ -115,6 +115,8 @@ pub(crate) struct Model {
     pub copy_bytes: u64,
     /// Cycles of the instructions of an access to a record.
     pub record_access: u64,
+    /// Cycles of the instruction by which a spinning thread lets its siblings run.
+    pub pause: u64,
     /// Cycles of a reading of the clock.
     pub clock_read: u64,
     /// Share of a miss, in 1/256, that a core waits for if it prefetches the line. It is 0 if cores ignore prefetches.
@@ -199,6 +201,7 @@ impl Model {
             page_shift: d.page_bytes.ilog2(),
             copy_bytes: d.core.copy_bytes_per_cycle,
             record_access: d.core.record_access_cycles,
+            pause: d.core.pause_cycles,
             clock_read: d.core.clock_read_cycles,
             memory_line_time: d.line_time_256(bandwidth),
             cache_per_node: d.sockets.is_some(),

@@ -36,6 +36,7 @@ pub mod optimistic;
 pub mod ordered_locks;
 pub mod overtaking;
 pub mod partition_locks;
+pub mod pauses;
 pub mod pending_validation;
 pub mod physical;
 pub mod prewrite;

@@ -62,10 +62,11 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     /// As [`Protocol::ENTRY_BLOCKS`].
     const ENTRY_BLOCKS: u64 = 0;
 
-    /// Returns true if a record is locked while it is copied. Otherwise a copy that a writer has disturbed is repeated.
+    /// Returns how a read waits for the record's lock, if a record is locked while it is copied. Otherwise a copy that a writer has
+    /// disturbed is repeated.
     #[inline(always)]
-    fn locks_reads(&self) -> bool {
-        false
+    fn read_locks(&self) -> Option<CommitLocks> {
+        None
     }
 
     /// As [`Protocol::declare`], at the protocol's own level.
@@ -253,11 +254,13 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
     }
 
     /// Locks the records that were read together with the write set, as [`Footprint::lock_writes`] does, and in one order.
-    /// Then no other transaction can change them, and another transaction's lock never stands for a change.
+    /// Then no other transaction can change them, and another transaction's lock never stands for a change. Without sorting
+    /// the order is that of the accesses, as in the code of 2022.
     #[cold]
     pub fn lock_all(&mut self, core: &M::Core, commit_locks: CommitLocks) -> Result<(), Abort> {
+        // A read for update is among the reads. Only blind writes are not.
         let read = self.reads.iter().map(|read| read.record);
-        for record in self.writes.records().chain(read) {
+        for record in read.chain(self.writes.records()) {
             if self.all.find(&record).is_none() {
                 self.all.push(record, ());
             }
@@ -457,9 +460,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         out: &mut [u8],
     ) -> Result<RowHead, Abort> {
         self.rules.approach(core, &mut worker.own, record, intent)?;
-        let (word, head) = match self.rules.locks_reads() {
-            false => tid_word::read_consistently(core, &record, columns, out),
-            true => tid_word::read_locked(core, &record, columns, out)?,
+        let (word, head) = match self.rules.read_locks() {
+            None => tid_word::read_consistently(core, &record, columns, out),
+            Some(locks) => tid_word::read_locked(core, &record, locks, columns, out)?,
         };
         let for_update = intent == Intent::Update && !core.is_planted(faults::UPDATES_UNVALIDATED);
         if self.validates || for_update {

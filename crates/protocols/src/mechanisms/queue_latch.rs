@@ -24,14 +24,10 @@
 //! **Other kinds of latches** ([`LatchKind`]) exist for comparison (The Full Story of 1000 Cores, 3.3.1,
 //! opt3): a mutex, a spin latch with back-off, the queue on every machine, and a latch that hardware elides.
 
-use super::elided_latch;
-use crate::{LatchKind, PAUSE_TICKS};
+use super::{elided_latch, pauses::Pauses};
+use crate::LatchKind;
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::{any::TypeId, marker::PhantomData};
-
-/// Ticks between two looks of a spin latch at the beginning, and at most: 1, 3, 7 and 15 PAUSE instructions.
-const FIRST_SPIN_TICKS: u64 = PAUSE_TICKS;
-const LAST_SPIN_TICKS: u64 = 15 * PAUSE_TICKS;
 
 /// Value of a latch that is held, where waiters do not queue.
 const TAKEN: u64 = 1;
@@ -230,13 +226,12 @@ impl<M: Machine> Latcher<M> {
     /// Looks at a latch without a queue until it is free, at growing intervals.
     #[cold]
     fn spin(core: &M::Core, line: &M::Line, latch: &Word) {
-        let mut ticks = FIRST_SPIN_TICKS;
+        let mut pauses = Pauses::default();
         loop {
-            core.back_off(ticks);
+            pauses.wait(core, None);
             if core.load(line, latch) == 0 {
                 return;
             }
-            ticks = (2 * ticks + PAUSE_TICKS).min(LAST_SPIN_TICKS);
         }
     }
 

@@ -8,8 +8,9 @@
 //! is unlocked and the same, the copy is not torn. A committing writer sets the lock bit, installs,
 //! and stores a larger TID.
 
+use super::pauses::Pauses;
 use crate::{CommitLocks, faults};
-use machine::{Core, Machine, NEVER, Word, Zeroed};
+use machine::{Category, Core, Machine, Word, Zeroed};
 use storage::{RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet};
 
@@ -59,17 +60,19 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
     }
 }
 
-/// Copies a row under the record's lock. Returns the word, unlocked, under which the copy is valid.
+/// Copies a row under the record's lock, for which it waits as `locks` says. Returns the word, unlocked, under which the
+/// copy is valid.
 ///
 /// The lock's holder waits for nothing, so readers only wait for committing transactions and for each other's copies.
 #[cold]
 pub fn read_locked<M: Machine, C: TidRecord>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,
+    locks: CommitLocks,
     columns: ColumnSet,
     out: &mut [u8],
 ) -> Result<(u64, RowHead), Abort> {
-    let before = lock(core, record, CommitLocks::Wait)?;
+    let before = lock(core, record, locks)?;
     let head = record.copy_out(core, columns, out);
     core.store(record.line(), record.cc().word(), before);
     core.wake(record.line(), record.cc().word());
@@ -100,7 +103,7 @@ pub fn lock<M: Machine, C: TidRecord>(
     }
 }
 
-/// Returns the word when the record is not locked. Aborts after the longest wait.
+/// Returns the word when the record is not locked. Looks again after each of [`Pauses`], and aborts after the last.
 ///
 /// A compare-and-swap that fails after this begins another wait. It fails only because another transaction has
 /// committed or has acquired the lock, so some transaction has gone on meanwhile.
@@ -110,16 +113,22 @@ fn wait_bounded<M: Machine, C: TidRecord>(
     commit_locks: CommitLocks,
 ) -> Result<u64, Abort> {
     let (line, word) = (record.line(), record.cc().word());
-    let found = core.load(line, word);
-    if found & C::LOCKED == 0 {
-        return Ok(found);
+    if core.is_planted(faults::BOUNDED_WAIT_LASTS) {
+        return Ok(core.wait_while(line, word, |w| w & C::LOCKED != 0));
     }
-    let deadline = match commit_locks.longest_wait() {
-        Some(ticks) if !core.is_planted(faults::BOUNDED_WAIT_LASTS) => core.now() + ticks,
-        _ => NEVER,
-    };
-    let free = core.wait_while_until(line, word, deadline, |w| w & C::LOCKED != 0);
-    free.map_err(|_| Abort::because(AbortReason::LockConflict))
+    let mut pauses = Pauses::default();
+    loop {
+        let found = core.load(line, word);
+        if found & C::LOCKED == 0 {
+            return Ok(found);
+        }
+        let before = core.account(Category::Wait);
+        let goes_on = pauses.wait(core, commit_locks.pauses());
+        core.account(before);
+        if !goes_on {
+            return Err(Abort::because(AbortReason::LockConflict));
+        }
+    }
 }
 
 #[cfg(test)]

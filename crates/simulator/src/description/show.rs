@@ -85,6 +85,7 @@ impl MachineDescription {
         let access = "instructions of an access to a record";
         figure(access, &core.record_access_cycles, "cycles", "record_access_cycles");
         figure("reading of the clock", &core.clock_read_cycles, "cycles", "clock_read_cycles");
+        figure("pause while spinning", &core.pause_cycles, "cycles", "pause_cycles");
         let throughput = format!("{:?}", core.smt_throughput);
         figure("SMT throughput", &throughput, "of one thread", "smt_throughput");
         if let Some(tlb) = &self.tlb {

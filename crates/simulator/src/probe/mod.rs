@@ -9,7 +9,7 @@ use crate::description::{
     CacheDescription, CoreDescription, DescriptionError, LevelDescription, MachineDescription,
     SharedCacheDescription, SocketsDescription, USUAL_LINE_BYTES, assumed_smt_throughput,
 };
-use machine::USUAL_CLOCK_READ_CYCLES;
+use machine::{USUAL_CLOCK_READ_CYCLES, USUAL_PAUSE_CYCLES};
 use std::path::Path;
 use topology::Topology;
 
@@ -107,6 +107,7 @@ impl Measuring {
             copy_bytes_per_cycle: memory::copy_bytes_per_cycle(mhz, attempts),
             record_access_cycles: 0,
             clock_read_cycles: USUAL_CLOCK_READ_CYCLES,
+            pause_cycles: USUAL_PAUSE_CYCLES,
             smt_throughput: self.smt_throughput(),
         };
         self.notes.push(format!("a store buffer of {STORE_BUFFER_LINES} lines is assumed"));
