@@ -37,8 +37,9 @@ marks a result that is not known to be steady, and a `#` one whose mean latency 
 this page, the tables and the charts anew. A command here is today's. The lengths and the commit of the committed
 records stand beside their tables. The records of half updates on the chip, behind findings 3 and 4, are older than its constant
 `record_access_cycles`, so their transactions are about four times as fast as today's. These records, those on admission, and the
-figures of Trireme and of *The Full Story of 1000 Cores* are older than the versions of a record's columns in the simulator
-(commit 91db253, [diary.md](diary.md), *Many warehouses on several sockets*).
+figures of *The Full Story of 1000 Cores* are older than the versions of a record's columns in the simulator (commit 91db253,
+[diary.md](diary.md), *Many warehouses on several sockets*). The last are also older than readings of the clock and pauses that cost
+what they cost on each processor (commit 606b971, [validate/README.md](validate/README.md)).
 
 ";
 
