@@ -301,6 +301,6 @@ mod tests {
         let before = access("hpe,opt7,SILO,4,1,2,all,1,15,1,0,calib");
         assert_eq!(before.constants, ConstantReads::Controlled);
         let hstore = access("hpe,opt8,HSTORE,4,1,2,all,1,15,1,0,calib");
-        assert_eq!((hstore.copies, hstore.timing), (Copies::Columns, Timing::Off));
+        assert_eq!((hstore.copies, hstore.timing), (Copies::Columns, Timing::LookUps));
     }
 }

@@ -177,7 +177,7 @@ mod tests {
     fn a_platform_without_rows_of_one_core_takes_the_constant_of_its_machine_or_of_the_others() {
         let measurements = parsed(
             "power9ri,optimised,SILO,4,24,8,all,1,15,1,0,calib\nhpe,opt8,SILO,4,8,2,all,1,15,1,0,calib\n\
-             power9,optimised,TICTOC,4,1,8,all,1,15,299486,0,anchor\n",
+             power9,optimised,TICTOC,4,1,8,all,1,15,200000,0,anchor\n",
         );
         let (options, stop) = (ValidateOptions::default(), Word::new(0));
         let work = fit(&measurements, &options, &stop).expect("it runs");
