@@ -15,7 +15,7 @@ use super::{LocalSite, refuse_retired};
 use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine};
 use protocols::{Change, Protocol};
-use storage::{AccessOptions, Allocator, Record, RowHead, SystemMemory, Timing, read_clock};
+use storage::{AccessOptions, Allocator, Record, RowHead, SystemMemory, read_clock};
 use txn::{Abort, ColumnSet, Intent, TableId};
 
 /// Blocks of a copy of a record: its head and its columns.
@@ -139,6 +139,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     ) -> Result<RowHead, Abort> {
         let (core, timing) = (self.data.core, record.table().access().timing);
         read_clock_in::<M>(core, Category::Useful, timing.reads_outside());
+        core.account(Category::ConcurrencyControl);
         let reads = timing.reads_in_protocol(intent == Intent::Update);
         read_clock_in::<M>(core, Category::ConcurrencyControl, reads);
         self.take_blocks(record, intent);
@@ -174,19 +175,17 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     }
 }
 
-/// Reads the clock as often as the look-up of `record` does, where look-ups are timed.
+/// Reads the clock as often as the look-up of `record` does.
 pub(crate) fn time_look_up<M: Machine>(core: &M::Core, record: &Record<'_, M>) {
-    let timing = record.table().access().timing;
-    if timing != Timing::Off {
-        read_clock_in::<M>(core, Category::Index, timing.reads_in_look_up());
-        core.account(Category::Useful);
-    }
+    let reads = record.table().access().timing.reads_in_look_up();
+    read_clock_in::<M>(core, Category::Index, reads);
 }
 
-/// Goes on in `category`, and reads the clock `reads` times.
+/// Reads the clock `reads` times. The time belongs to `category`.
 fn read_clock_in<M: Machine>(core: &M::Core, category: Category, reads: u64) {
-    core.account(category);
     if reads != 0 {
+        let before = core.account(category);
         read_clock::<M>(core, reads);
+        core.account(before);
     }
 }

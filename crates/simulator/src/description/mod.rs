@@ -75,10 +75,10 @@ pub struct CoreDescription {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub record_access_cycles: u64,
     /// Cycles in which a program that measures itself reads the clock and converts it to nanoseconds.
-    #[serde(default = "usual_clock_read", skip_serializing_if = "is_usual_clock_read")]
+    #[serde(default = "usual_clock_read")]
     pub clock_read_cycles: u64,
     /// Cycles of the instruction by which a spinning thread lets its siblings run: PAUSE on x86-64.
-    #[serde(default = "usual_pause", skip_serializing_if = "is_usual_pause")]
+    #[serde(default = "usual_pause")]
     pub pause_cycles: u64,
     /// Throughput of a core with 1, 2, ... threads on it, as a multiple of one thread's.
     pub smt_throughput: Vec<f64>,
@@ -93,16 +93,8 @@ fn usual_clock_read() -> u64 {
     USUAL_CLOCK_READ_CYCLES
 }
 
-fn is_usual_clock_read(cycles: &u64) -> bool {
-    *cycles == USUAL_CLOCK_READ_CYCLES
-}
-
 fn usual_pause() -> u64 {
     USUAL_PAUSE_CYCLES
-}
-
-fn is_usual_pause(cycles: &u64) -> bool {
-    *cycles == USUAL_PAUSE_CYCLES
 }
 
 /// Description of a cache of address translations.
