@@ -7,6 +7,7 @@ use crate::{
     pair::pair,
     rows::Rows,
     session::{Session, SessionOf},
+    stores,
 };
 use machine::{
     Machine, Service,
@@ -18,7 +19,7 @@ use protocols::{
     mechanisms::commit_order::CommitOrder,
 };
 use std::{any::Any, fmt};
-use storage::{AccessOptions, Place, Store, StoreError, StoreLoader, Table};
+use storage::{AccessOptions, Place, Store, StoreError};
 use txn::{LoadedTable, Loader, Schema, TableId, TableSchema, Workload};
 
 /// Options of an architecture whose transactions move. The default asks for nothing.
@@ -383,22 +384,9 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> EngineOf<M, P, A> {
     }
 }
 
-fn load<M: Machine>(
-    stores: &[&Store<M>],
-    data: &dyn Dataset,
-    threads: usize,
-) -> Result<(), EngineError> {
-    for store in stores {
-        store.create_tables(&data.schema(), |table| data.rows(table))?;
-    }
-    let mut loader = StoreLoader::of_stores(stores.to_vec(), threads);
-    data.load(&mut loader);
-    Ok(loader.finish()?)
-}
-
 impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M, P, A> {
     fn load(&self, data: &dyn Dataset, threads: usize) -> Result<(), EngineError> {
-        load(&self.stores(), data, threads)
+        stores::load(&self.stores(), data, threads)
     }
 
     fn create_table(
@@ -407,10 +395,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
         tables: &[TableSchema],
         rows: u64,
     ) -> Result<(), EngineError> {
-        for store in self.stores() {
-            store.create_table(first, tables, rows)?;
-        }
-        Ok(())
+        stores::create_table(&self.stores(), first, tables, rows)
     }
 
     // SAFETY: the contract of the trait's method is passed on to every store.
@@ -421,40 +406,27 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Engine<M> for EngineOf<M
     }
 
     fn bytes_for(&self, schema: &TableSchema, rows: u64) -> u64 {
-        self.stores().iter().map(|store| store.bytes_for(schema, rows)).sum()
+        stores::bytes_for(&self.stores(), schema, rows)
     }
 
     fn tables(&self) -> Vec<(TableId, &TableSchema)> {
-        self.store().tables().map(|table| (table.id(), table.schema())).collect()
+        stores::tables(self.store())
     }
 
     fn loaded(&self) -> Vec<LoadedTable> {
-        let tables = |store: &Store<M>| -> Vec<LoadedTable> {
-            store.tables().filter_map(Table::loaded).collect()
-        };
-        let mut all = tables(self.store());
-        // Owners of a share have different rows. Otherwise every owner is loaded with all rows.
-        for store in self.architecture.stores().skip(1).filter(|store| !store.share().is_whole()) {
-            for (whole, share) in all.iter_mut().zip(tables(store)) {
-                whole.add(share);
-            }
-        }
-        all
+        stores::loaded(&self.stores())
     }
 
     fn table_names(&self) -> Vec<(TableId, String)> {
-        self.store().tables().flat_map(Table::names).collect()
+        stores::table_names(self.store())
     }
 
     fn audit_values(&self, core: &M::Core) -> Result<(), String> {
-        self.stores().iter().try_for_each(|store| store.audit_values(core))
+        stores::audit_values(&self.stores(), core)
     }
 
     fn places(&self, core: &M::Core, table: TableId, key: u64) -> Vec<Place> {
-        let named = |home: &&Table<M>| home.names().iter().any(|(number, _)| *number == table);
-        let homes = self.stores().into_iter().flat_map(|store| store.tables());
-        let places = homes.filter(named).flat_map(|home| home.places(core, key));
-        places.filter(|place| place.table == table).collect()
+        stores::places(&self.stores(), core, table, key)
     }
 
     fn log_to(&self, sink: Arc<dyn CommitSink>) -> Result<(), SinkError> {

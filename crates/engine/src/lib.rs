@@ -31,6 +31,7 @@ mod session;
 mod several_sites;
 mod shared_everything;
 mod site;
+mod stores;
 
 pub use architecture::{ArchitectureDeclaration, OwnersWork};
 pub use engine::{

@@ -271,9 +271,7 @@ impl<'s, M: Machine, P: Protocol<M>> OwnedSites<'s, M, P> {
                 }
                 self.joined.insert(0, owner);
                 if self.tables > 1 {
-                    // The owners of a partition can be on one core.
-                    let partition = |owner: &usize| owner % self.owners.len();
-                    self.joined.sort_by_key(|other| partition(other) != partition(&owner));
+                    first_of_partition(&mut self.joined, owner, self.owners.len());
                 }
             }
             // Validations that wait for each other's locks form no cycle.
@@ -521,4 +519,11 @@ impl<'s, M: Machine, P: Protocol<M>> DirectSites<'s, M, P> for OwnedSites<'s, M,
             self.at(rows[0].0).local().prefetch(table, &own);
         }
     }
+}
+
+/// Moves the owners of `owner`'s partition to the front, and keeps the order of the others. The owners of a partition can be on
+/// one core. `owners` is the number of all owners.
+fn first_of_partition(joined: &mut [usize], owner: usize, owners: usize) {
+    let partition = |owner: usize| owner % owners;
+    joined.sort_by_key(|other| partition(*other) != partition(owner));
 }

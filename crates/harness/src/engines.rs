@@ -1,8 +1,11 @@
-//! Creates engines on each machine. Every protocol is compiled for the modelled machines in this module only.
+//! Creates engines on each machine. Every protocol is compiled for the modelled machines in this module only, and
+//! with the loops of workloads in [`crate::compiled`] only. A program that uses this crate then compiles none of them again.
 
+use crate::{compiled::native_loop, measurement::WorkerLoop, run::Plan};
 use engine::{Engine, EngineError, EngineOptions, registry};
 use machine::{Explored, Machine, Native, cold::Arc};
 use simulator::Simulated;
+use std::any::Any;
 
 /// Machines whose engines are compiled here.
 pub trait Engines: Machine {
@@ -13,10 +16,21 @@ pub trait Engines: Machine {
         machine: &Arc<Self>,
         options: &EngineOptions,
     ) -> Result<Arc<dyn Engine<Self>>, EngineError>;
+
+    /// Returns the loop of `workload`'s workers that is compiled for the engine of `plan`, or none if there is no such loop.
+    fn compiled_loop<'w>(plan: &Plan, workload: &'w dyn Any) -> CompiledLoop<'w, Self>;
+}
+
+/// A loop of workers, if one is compiled, or the reason why there is no engine for it.
+pub(crate) type CompiledLoop<'w, M> = Result<Option<Box<WorkerLoop<'w, M>>>, EngineError>;
+
+/// Returns none: where time is modelled, a call that is not compiled for its protocol costs nothing.
+fn no_loop<'w, M: Machine>(_: &Plan, _: &'w dyn Any) -> CompiledLoop<'w, M> {
+    Ok(None)
 }
 
 macro_rules! engines {
-    ($($machine:ty: $create:path),* $(,)?) => {$(
+    ($($machine:ty: $create:path, $compiled:path),* $(,)?) => {$(
         impl Engines for $machine {
             fn engine(
                 architecture: &str,
@@ -26,12 +40,16 @@ macro_rules! engines {
             ) -> Result<Arc<dyn Engine<Self>>, EngineError> {
                 $create(architecture, protocol, machine, options)
             }
+
+            fn compiled_loop<'w>(plan: &Plan, workload: &'w dyn Any) -> CompiledLoop<'w, Self> {
+                $compiled(plan, workload)
+            }
         }
     )*};
 }
 
 engines! {
-    Native: registry::native,
-    Simulated: registry::create,
-    Explored: registry::create,
+    Native: registry::native, native_loop,
+    Simulated: registry::create, no_loop,
+    Explored: registry::create, no_loop,
 }

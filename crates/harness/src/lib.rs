@@ -9,6 +9,7 @@ pub mod arrivals;
 mod aside;
 pub mod assemble;
 pub mod back_off;
+mod compiled;
 pub mod drive;
 pub mod engines;
 pub mod erased;

@@ -3,7 +3,6 @@
 use crate::{
     arrivals::Arrivals,
     back_off::BackOff,
-    drive::{Loop, drive},
     engines::Engines,
     erased::ErasedWorkload,
     measure::{Counts, WorkerReport},
@@ -13,15 +12,13 @@ use crate::{
     timeline::Ended,
 };
 use engine::{
-    AccessOptions, Dataset, Engine, EngineError, EngineOptions, MovingOptions, Session,
-    TableOwners, TypedEngine,
+    AccessOptions, Dataset, Engine, EngineError, EngineOptions, MovingOptions, TableOwners,
     admission::AdmissionPolicy,
-    registry::{EngineVisitor, with_engine},
 };
 use hdrhistogram::Histogram;
 use machine::{LinesMoved, Machine, OutOfMemory, RunError, Word, cold::Arc};
 use protocols::ProtocolOptions;
-use std::{any::Any, fmt};
+use std::fmt;
 use storage::StoreError;
 use txn::{History, Workload};
 
@@ -265,13 +262,7 @@ pub fn run<M: Engines, W: Workload>(
     done: &mut dyn FnMut(&Repetition),
 ) -> Result<Vec<Repetition>, HarnessError> {
     let job = Job { make, workload, plan, stop };
-    // A build with debug assertions is meant to find errors and not to measure, so it does not use a compiled loop.
-    if const { M::MODELLED || !W::COMPILED || cfg!(debug_assertions) } {
-        return job.repeat(&*any_loop(workload), done);
-    }
-    let Plan { architecture, protocol, protocol_options, .. } = plan;
-    let compiled = Compiled { workload };
-    let worker_loop = with_engine::<M, _>(architecture, protocol, protocol_options, compiled)?;
+    let worker_loop = M::compiled_loop(plan, workload)?.unwrap_or_else(|| any_loop(workload));
     job.repeat(&*worker_loop, done)
 }
 
@@ -282,32 +273,6 @@ fn any_loop<M: Machine>(workload: &dyn ErasedWorkload<M>) -> Box<WorkerLoop<'_, 
         let report = workload.drive(core, &mut *session, identity, open, plan);
         (report, session.take_history())
     })
-}
-
-/// A workload whose loop is compiled for an engine's type.
-struct Compiled<'w, W> {
-    workload: &'w W,
-}
-
-impl<'w, M: Machine, W: Workload> EngineVisitor<M> for Compiled<'w, W> {
-    type Output = Box<WorkerLoop<'w, M>>;
-
-    fn visit<E: TypedEngine<M>>(self) -> Self::Output {
-        let workload = self.workload;
-        if const { !E::LOOPS } {
-            return any_loop(workload);
-        }
-        Box::new(move |engine, core, identity, open, plan| {
-            let engine: &dyn Any = engine;
-            let engine: &E = engine.downcast_ref().expect("the loop is run in engines of its type");
-            let mut session = engine.typed_session(core, identity.worker);
-            let mut client = workload.client(identity.worker, identity.workers, identity.seed);
-            let Loop { back_off, seed, stop, arrivals, admission, watcher: _, meter } = plan;
-            let plan = Loop { back_off, seed, stop, arrivals, admission, watcher: (), meter };
-            let report = drive(core, &mut session, &mut client, open(), plan);
-            (report, session.take_history())
-        })
-    }
 }
 
 /// A measurement and the machines on which it runs.

@@ -23,7 +23,7 @@ pub trait Workload: Send + Sync + 'static {
 
     /// True if the native loop is compiled separately for each protocol, as for a benchmark. Then there is no
     /// indirection between a procedure and its protocol. Otherwise each access costs a virtual call, and the build
-    /// needs no copy of the loop for each protocol.
+    /// needs no copy of the loop for each protocol. A workload that is not listed by name has no such loop.
     const COMPILED: bool = true;
 
     /// Promise that the clients can move between threads while they run a procedure. It is none unless the workload

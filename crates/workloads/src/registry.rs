@@ -5,6 +5,7 @@
 
 use crate::options::{AnyOption, Bundle, OptionError, Options};
 use crate::variation::{Explored, Explorer, Form};
+use std::any::Any;
 use txn::Workload;
 
 /// A workload that can be selected by name.
@@ -87,6 +88,14 @@ pub trait Visitor {
     fn visit<W: Listed>(self) -> Self::Output;
 }
 
+/// An operation on a workload whose type is known only at run time.
+pub trait TypeVisitor<'w> {
+    /// Result of the operation.
+    type Output;
+    /// Runs the operation with `workload`.
+    fn visit<W: Listed>(self, workload: &'w W) -> Self::Output;
+}
+
 macro_rules! registry {
     ($($workload:ty),* $(,)?) => {
         /// Returns the declarations of all workloads, in the order of listings.
@@ -101,6 +110,19 @@ macro_rules! registry {
                 $(<$workload as Listed>::NAME => Ok(visitor.visit::<$workload>()),)*
                 _ => Err(visitor),
             }
+        }
+
+        /// Calls `visitor` with `workload` as what it is. Returns none if its type is not listed.
+        pub fn with_type_of<'w, V: TypeVisitor<'w>>(
+            workload: &'w dyn Any,
+            visitor: V,
+        ) -> Option<V::Output> {
+            $(
+                if let Some(workload) = workload.downcast_ref::<$workload>() {
+                    return Some(visitor.visit(workload));
+                }
+            )*
+            None
         }
 
         /// Calls [`Listed::explore`] of the workload `name`.
