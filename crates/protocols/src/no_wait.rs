@@ -70,6 +70,22 @@ fn declaration() -> Declaration {
     }
 }
 
+impl<const AT_COMMIT: bool, W: Physical> CountedLocks<AT_COMMIT, W> {
+    /// Counts a reader of a lock that was `seen` a moment ago. Returns false if the lock was or is exclusive.
+    #[inline(always)]
+    fn read<M: Machine>(core: &M::Core, record: &RecordRef<'_, M, Word>, seen: u64) -> bool {
+        if seen >= WRITER {
+            return false;
+        }
+        let (line, lock) = (record.line(), record.cc());
+        let before = W::add(core, line, lock, 1);
+        if before >= WRITER && core.is_planted(faults::NO_WAIT_TAKES_BACK) {
+            W::add(core, line, lock, u64::MAX);
+        }
+        before < WRITER || core.is_planted(faults::NO_WAIT_TRUSTS_A_LOOK)
+    }
+}
+
 impl<M: Machine, W: Physical, const AT_COMMIT: bool> Locks<M> for CountedLocks<AT_COMMIT, W> {
     const OWNED: bool = W::OWNED;
     const ONE_COPY: bool = AT_COMMIT || W::OWNED;
@@ -119,8 +135,7 @@ impl<M: Machine, W: Physical, const AT_COMMIT: bool> Locks<M> for CountedLocks<A
         // The word is read first, because an atomic instruction takes the cache line even where the lock is not free.
         let mut seen = core.load(line, lock);
         if mode == Mode::Shared {
-            let free = seen < WRITER && W::add(core, line, lock, 1) < WRITER;
-            return if free { Ok(mode) } else { Err(conflict()) };
+            return Self::read(core, record, seen).then_some(mode).ok_or_else(conflict);
         }
         while seen == 0 {
             match W::exchange(core, line, lock, 0, WRITER) {

@@ -20,7 +20,7 @@
 //! - A reader that becomes a writer releases its own read lock, because its write lock covers it.
 
 use crate::{
-    Declaration, Isolation, ProtocolOptions, Txn,
+    Declaration, Isolation, ProtocolOptions, Txn, faults,
     mechanisms::{
         physical::{Atomics, OneOwner, Physical},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
@@ -105,7 +105,9 @@ impl<M: Machine, W: Physical> Locks<M> for CertifiedLocks<W> {
         // The word is read first, because an atomic instruction takes the cache line even where the lock is not free.
         let mut seen = core.load(line, lock);
         if mode == Mode::Shared {
-            let free = seen & CERTIFIED == 0 && W::add(core, line, lock, 1) & CERTIFIED == 0;
+            let free = seen & CERTIFIED == 0
+                && (W::add(core, line, lock, 1) & CERTIFIED == 0
+                    || core.is_planted(faults::TWO_VERSION_TRUSTS_A_LOOK));
             return if free { Ok(Held::Read) } else { Err(conflict()) };
         }
         while seen & WRITER == 0 {

@@ -73,6 +73,8 @@ bugs! {
     sleeps_without_looking, within 1000;
 
     no_wait_never_upgrades;
+    no_wait_trusts_a_look;
+    no_wait_takes_back [Stuck(StepLimit(_))];
     update_without_upgrade;
     lock_table_without_names [Stuck(StepLimit(_))];
     wait_die_inverted;
@@ -97,6 +99,7 @@ bugs! {
     ordered_waits_while_running [Stuck(Deadlock(_))];
     ordered_trusts_plans;
     two_version_uncertified;
+    two_version_trusts_a_look;
     hstore_takes_from_running;
     hstore_never_goes_first [Stuck(Deadlock(_))];
     hstore_starts_at_once;

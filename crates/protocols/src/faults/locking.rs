@@ -9,6 +9,14 @@ planted! {
      it to read",
     given { write_locks: WriteLocks::Commit };
 
+    NO_WAIT_TRUSTS_A_LOOK = "no_wait_trusts_a_look" in "NO_WAIT" on "counters", Any:
+    "NO_WAIT in which a reader that has seen no writer counts itself, and does not ask whether one has come \
+     between; when it leaves, the writer's release may have cleared the count";
+
+    NO_WAIT_TAKES_BACK = "no_wait_takes_back" in "NO_WAIT" on "counters", Progress:
+    "NO_WAIT in which a reader that counted itself too late takes it back, although the writer's release may \
+     have cleared the count already";
+
     WAIT_DIE_INVERTED = "wait_die_inverted" in "WAIT_DIE" on "counters", OldestNeverDies:
     "WAIT_DIE with the comparison turned round: the younger waits, the older dies";
 
@@ -94,6 +102,10 @@ planted! {
 
     TWO_VERSION_UNCERTIFIED = "two_version_uncertified" in "2V_NO_WAIT" on "counters", Certificate:
     "2V_NO_WAIT installs its writes without certifying that no reader is left";
+
+    TWO_VERSION_TRUSTS_A_LOOK = "two_version_trusts_a_look" in "2V_NO_WAIT" on "counters", Any:
+    "2V_NO_WAIT in which a reader that has seen no certified writer counts itself, and does not ask whether one \
+     has come between; what it takes back may be gone with the writer's lock";
 
     HSTORE_TAKES_FROM_RUNNING =
     "hstore_takes_from_running" in "HSTORE" on "counters", CertificateOrLaw:
