@@ -375,17 +375,16 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         if let Key::Number(number) = key
             && self.may_be_short()
             && let Some(site) = self.sites.direct(table, number)
+            && site.has_plain_inserts(table)
         {
-            match site.locate_number(table, number) {
-                Ok(Some(located)) => {
-                    let inserted = site.insert_in(located.record, row);
-                    let at = self.sites.of_key(table, key).expect("a site that has the key");
-                    self.rows.tried_insert(at, table, &located, inserted == Ok(true));
-                    return inserted.map_err(|abort| self.rows.doom(abort));
-                }
-                Ok(None) => {}
+            let located = match site.locate_number(table, number) {
+                Ok(located) => located,
                 Err(abort) => return self.fail(abort),
-            }
+            };
+            let inserted = site.insert_in(located.record, row);
+            let at = self.sites.of_key(table, key).expect("a site that has the key");
+            self.rows.tried_insert(at, table, located, inserted == Ok(true));
+            return inserted.map_err(|abort| self.rows.doom(abort));
         }
         self.work().access(|work| work.insert(table, key, row))
     }

@@ -300,12 +300,12 @@ impl<'s, M: Machine> Rows<'s, M> {
         &mut self,
         site: usize,
         table: TableId,
-        located: &Located<'s, M>,
+        located: Located<'s, M>,
         inserted: bool,
     ) {
         self.refused_by = None;
         if located.made {
-            let found = Found { site, table, name: located.name.clone() };
+            let found = Found { site, table, name: located.name };
             match inserted {
                 true => self.purge.inserted_in_made(found),
                 false => self.purge.add(found),

@@ -239,12 +239,22 @@ impl<'s, M: Machine> SiteData<'s, M> {
         self.store.table(table)
     }
 
+    #[inline]
     fn space(&mut self, table: TableId) -> &mut Space {
+        let at = table.0 as usize;
+        if !matches!(self.spaces.get(at), Some(Some(_))) {
+            self.take_space(table);
+        }
+        self.spaces[at].as_mut().expect("it was taken")
+    }
+
+    #[cold]
+    fn take_space(&mut self, table: TableId) {
         let at = table.0 as usize;
         if self.spaces.len() <= at {
             self.spaces.resize_with(at + 1, || None);
         }
-        self.spaces[at].get_or_insert_with(|| self.store.table(table).take_space())
+        self.spaces[at] = Some(self.store.table(table).take_space());
     }
 
     fn return_spaces(&mut self) {
@@ -447,20 +457,16 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         Ok(Some(found))
     }
 
-    /// Returns the record of integer key `key`, for [`LocalSite::insert_in`], if the row can be inserted at once.
+    /// Returns whether rows of `table` can be inserted at once, by [`LocalSite::locate_number`] and [`LocalSite::insert_in`].
     #[inline(always)]
-    pub fn locate_number(
-        &mut self,
-        table: TableId,
-        key: u64,
-    ) -> Result<Option<Located<'s, M>>, Abort> {
-        match self.data.table(table).has_plain_inserts() {
-            true => self
-                .data
-                .locate(&mut self.protocol, &self.announced, table, Key::Number(key))
-                .map(Some),
-            false => Ok(None),
-        }
+    pub fn has_plain_inserts(&self, table: TableId) -> bool {
+        self.data.table(table).has_plain_inserts()
+    }
+
+    /// Returns the record of integer key `key`, for [`LocalSite::insert_in`].
+    #[inline(always)]
+    pub fn locate_number(&mut self, table: TableId, key: u64) -> Result<Located<'s, M>, Abort> {
+        self.data.locate(&mut self.protocol, &self.announced, table, Key::Number(key))
     }
 
     /// Stands for the storing of a value outside a record whose table has none.

@@ -119,10 +119,16 @@ impl<'s, M: Machine> SiteData<'s, M> {
     /// Keeps the leaf in which the session has found a record, or is about to make one.
     #[inline]
     fn keep_leaf(&mut self, place: usize, leaf: Leaf<'s, M>) {
-        if self.kept_leaves.len() <= place {
-            self.kept_leaves.resize(place + 1, None);
+        match self.kept_leaves.get_mut(place) {
+            Some(kept) => *kept = Some(leaf),
+            None => self.keep_first_leaf(place, leaf),
         }
-        self.kept_leaves[place] = Some(leaf);
+    }
+
+    #[cold]
+    fn keep_first_leaf(&mut self, place: usize, leaf: Leaf<'s, M>) {
+        self.kept_leaves.resize(place, None);
+        self.kept_leaves.push(Some(leaf));
     }
 
     /// Announces the leaf of `at` to the protocol and reads its rows.

@@ -53,18 +53,37 @@ pub(super) fn copy_in(words: &[Word], from: &[u8]) {
         // Most columns are numbers.
         return words[0].poke(u64::from_le_bytes(*bytes));
     }
-    let done = if from.len() >= LONGER { rounds::copy_in(words, from) } else { 0 };
-    let (chunks, rest) = from[done..].as_chunks::<8>();
-    let (whole, last) = words[done / 8..].split_at(chunks.len());
-    for (chunk, word) in chunks.iter().zip(whole) {
-        word.poke(u64::from_le_bytes(*chunk));
+    if from.len() < LONGER {
+        return few_in(words, from);
     }
-    if !rest.is_empty() {
-        last[0].poke(match from.last_chunk() {
-            Some(end) => u64::from_le_bytes(*end) >> (64 - 8 * rest.len()),
-            None => first_bytes_in(rest),
-        });
+    let done = rounds::copy_in(words, from);
+    let rest = from.len() - done;
+    if rest > 0 {
+        words[done / 8].poke(last_word(from, rest));
     }
+}
+
+/// Copies less than two words.
+#[inline(always)]
+fn few_in(words: &[Word], from: &[u8]) {
+    match from.first_chunk() {
+        Some(first) => {
+            words[0].poke(u64::from_le_bytes(*first));
+            let rest = from.len() - 8;
+            if rest > 0 {
+                words[1].poke(last_word(from, rest));
+            }
+        }
+        None if from.is_empty() => {}
+        None => words[0].poke(first_bytes_in(from)),
+    }
+}
+
+/// Returns a word that begins with the last `rest` bytes of `from`, 1 to 7, and is zero behind them. `from` has 8 bytes at least.
+#[inline(always)]
+fn last_word(from: &[u8], rest: usize) -> u64 {
+    let end = from.last_chunk().expect("a word at least");
+    u64::from_le_bytes(*end) >> (64 - 8 * rest)
 }
 
 /// Copies the first bytes of a word. There are 1 to 7 of them.
@@ -84,11 +103,15 @@ fn first_bytes_out(word: [u8; 8], mut into: &mut [u8]) {
 /// Returns a word that begins with these 1 to 7 bytes and is zero behind them.
 #[inline(always)]
 fn first_bytes_in(from: &[u8]) -> u64 {
-    let mut word = 0;
-    for byte in from.iter().rev() {
-        word = word << 8 | u64::from(*byte);
+    // The second half overlaps the first one where they have more bytes than there are, and says the same there.
+    if let (Some(first), Some(last)) = (from.first_chunk(), from.last_chunk()) {
+        let last = u64::from(u32::from_le_bytes(*last));
+        return u64::from(u32::from_le_bytes(*first)) | last << (8 * (from.len() - 4));
     }
-    word
+    let [first, .., last] = *from else { return from[0].into() };
+    u64::from(first)
+        | u64::from(from[from.len() / 2]) << (8 * (from.len() / 2))
+        | u64::from(last) << (8 * (from.len() - 1))
 }
 
 /// Longer copies, by vector instructions.
@@ -243,8 +266,12 @@ mod rounds {
         super::words_out(words, into);
     }
 
-    pub fn copy_in(_: &[Word], _: &[u8]) -> usize {
-        0
+    pub fn copy_in(words: &[Word], from: &[u8]) -> usize {
+        let (chunks, _) = from.as_chunks::<8>();
+        for (chunk, word) in chunks.iter().zip(words) {
+            word.poke(u64::from_le_bytes(*chunk));
+        }
+        8 * chunks.len()
     }
 }
 

@@ -209,6 +209,9 @@ pub struct Observed<'s, M: Machine, C> {
     pub record: RecordRef<'s, M, C>,
     /// The word, with its lock bit clear.
     pub word: u64,
+    /// Set if the transaction has written the row right after this read. A lock on it is its own then, and the write set need not
+    /// be searched. Most writes follow the read of their row.
+    pub is_written: bool,
 }
 
 /// Read set, node set and write set of a transaction.
@@ -280,8 +283,11 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
     pub fn is_current(&self, core: &M::Core, read: &Observed<'s, M, C>) -> bool {
         let now = core.load(read.record.line(), read.record.cc().word());
         let is_locked = now & C::LOCKED != 0 && !core.is_planted(faults::SILO_WITHOUT_LOCK_CHECK);
-        let is_own =
-            || self.writes.find(&read.record).is_some() || self.all.find(&read.record).is_some();
+        let is_own = || {
+            read.is_written
+                || self.writes.find(&read.record).is_some()
+                || self.all.find(&read.record).is_some()
+        };
         now & !C::LOCKED == read.word && (!is_locked || is_own())
     }
 
@@ -467,7 +473,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         let for_update = intent == Intent::Update && !core.is_planted(faults::UPDATES_UNVALIDATED);
         if self.validates || for_update {
             self.rules.admit(&worker.own, word)?;
-            worker.sets.reads.push(Observed { record, word });
+            worker.sets.reads.push(Observed { record, word, is_written: false });
         }
         Ok(match worker.sets.writes.find(&record) {
             None => head,
@@ -497,6 +503,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
             return Ok(false);
         }
         worker.sets.writes.put(core, record, at, change);
+        if let Some(read) = worker.sets.reads.last_mut() {
+            read.is_written |= read.record.identity() == record.identity();
+        }
         Ok(true)
     }
 
@@ -546,7 +555,7 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         if worker.sets.leaves.made(guard, counted) {
             // No other transaction can find the record yet, so this access need not be charged.
             let word = core.load_relaxed(record.line(), record.cc().word());
-            worker.sets.reads.push(Observed { record, word });
+            worker.sets.reads.push(Observed { record, word, is_written: false });
         }
         if core.is_planted(faults::PHANTOM_FRESH_START) {
             self.prepare_record(core, &record, None);

@@ -236,7 +236,9 @@ impl Desk {
             // An unused item has no stock. The action that looks items up finds it out.
             if line.supplier == supplier && line.item < self.options.items {
                 let mut entry = [0; line::ALL.bytes];
-                let is_original = self.take_from_stock(access, place, line, &mut entry)?;
+                // The item's data are looked up by another action at the same time.
+                let stored = (line, true);
+                let is_original = self.take_from_stock(access, place, stored, &mut entry)?;
                 taken.push((at, entry, is_original));
             }
         }

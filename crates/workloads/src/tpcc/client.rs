@@ -8,7 +8,6 @@ use super::keys::{self, LOADING_WORKER, Place};
 use super::load;
 use super::mix::Mix;
 use super::row::{Buffers, Digest};
-use super::text::Original;
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, ColumnSet, Planned};
 
@@ -52,7 +51,6 @@ pub(super) struct Desk {
     pub found: Vec<u64>,
     /// Rows that are announced.
     pub rows: Vec<(u64, ColumnSet)>,
-    pub original: Original,
     pub digest: Digest,
 }
 
@@ -83,7 +81,6 @@ impl TpccClient {
                 named: Vec::new(),
                 found: Vec::new(),
                 rows: Vec::with_capacity(MOST_LINES),
-                original: Original::new(),
                 digest: Digest::default(),
             },
             desks: Vec::new(),

@@ -7,6 +7,7 @@ use super::columns::{customer, district, item, line, stock, warehouse};
 use super::draw::Line;
 use super::keys::Place;
 use super::row::{Row, amount, fetch, packed, put, word};
+use super::text::is_original;
 use txn::{Abort, Access, ColumnSet, Intent, split_variable, variable};
 
 /// Number of units in 1. Taxes and discounts are in units of 0.0001.
@@ -139,10 +140,11 @@ impl Desk {
     ) -> Result<i64, Abort> {
         let (price, is_branded) = self.price_of(access, ordered.item)?;
         let mut entry = [0; line::ALL.bytes];
-        let is_original = self.take_from_stock(access, place, ordered, &mut entry)?;
+        let stored = (ordered, is_branded);
+        let is_original = self.take_from_stock(access, place, stored, &mut entry)?;
         let cost = price * ordered.quantity as i64;
         self.insert_line(access, place, number, (ordered, cost), &mut entry)?;
-        self.show_brand(is_branded && is_original);
+        self.show_brand(is_original);
         Ok(cost)
     }
 
@@ -160,20 +162,20 @@ impl Desk {
         let mut is_branded = false;
         if self.options.full_schema() {
             let (_, data) = split_variable(&row[part.bytes..]);
-            is_branded = variable(data).is_some_and(|data| self.original.is_in(data));
+            is_branded = variable(data).is_some_and(is_original);
         }
         self.digest.add(row);
         Ok((amount(row, 0), is_branded))
     }
 
     /// Takes an ordered item from its stock. Writes what the stock says about the district to `entry`, the row of the line.
-    /// Returns whether the stock's data name the item an original.
+    /// Returns whether the stock's data name the item an original. They are looked at only if the item's own data do, or may do.
     #[inline]
     pub(super) fn take_from_stock<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
         place: Place,
-        ordered: &Line,
+        (ordered, is_branded): (&Line, bool),
         entry: &mut LineRow,
     ) -> Result<bool, Abort> {
         let Line { item, supplier, quantity } = *ordered;
@@ -188,14 +190,14 @@ impl Desk {
             word(row, 2).wrapping_add(1),
             word(row, 3).wrapping_add(remote),
         ]);
-        let mut is_branded = false;
+        let mut is_both = false;
         if self.options.full_schema() {
             let (info, data) = row[part.bytes..].split_at(line::INFO_BYTES);
             entry[line::NUMBERS.bytes..].copy_from_slice(info);
-            is_branded = variable(data).is_some_and(|data| self.original.is_in(data));
+            is_both = is_branded && variable(data).is_some_and(is_original);
         }
         access.update(stored.0, stored.1.into(), stock::NUMBERS.set, &numbers)?;
-        Ok(is_branded)
+        Ok(is_both)
     }
 
     /// Inserts a line, whose row has been begun by [`Desk::take_from_stock`].
