@@ -328,10 +328,9 @@ fn no_update_of_the_papers_micro_benchmarks_is_lost() {
     certified(&KeyValue::new(pairs).expect("good options"));
 }
 
-/// Transactions of several partitions, among transactions of one.
-#[test]
-fn partitions_are_isolated() {
-    let ycsb = YcsbOptions {
+/// Returns options of transactions of several partitions, among transactions of one.
+fn of_several_partitions() -> YcsbOptions {
+    YcsbOptions {
         records: 400,
         partitions: 8,
         multi_partition_share: 0.4,
@@ -339,17 +338,45 @@ fn partitions_are_isolated() {
         read_ratio: 0.5,
         theta: 0.8,
         ..YcsbOptions::default()
-    };
-    for local_partition in [true, false] {
-        let options = YcsbOptions { local_partition, ..ycsb.clone() };
-        certified_apart(&Ycsb::new(options).expect("good options"));
     }
-    let scattered = YcsbOptions { scattered: true, multi_partition_share: 0.0, ..ycsb.clone() };
-    certified_apart(&Ycsb::new(scattered).expect("good options"));
-    let scans = YcsbOptions { scan_ratio: 0.2, scan_length: 20, ..ycsb };
-    certified_apart(&Ycsb::new(scans).expect("good options"));
+}
+
+/// Checks runs of YCSB under every architecture.
+fn partitions_are_isolated(options: YcsbOptions) {
+    certified_apart(&Ycsb::new(options).expect("good options"));
+}
+
+#[test]
+fn partitions_are_isolated_from_a_local_one() {
+    partitions_are_isolated(YcsbOptions { local_partition: true, ..of_several_partitions() });
+}
+
+#[test]
+fn partitions_are_isolated_from_any() {
+    partitions_are_isolated(YcsbOptions { local_partition: false, ..of_several_partitions() });
+}
+
+#[test]
+fn partitions_are_isolated_where_accesses_are_scattered() {
+    let scattered =
+        YcsbOptions { scattered: true, multi_partition_share: 0.0, ..of_several_partitions() };
+    partitions_are_isolated(scattered);
+}
+
+#[test]
+fn partitions_are_isolated_where_scans_cross_them() {
+    let scans = YcsbOptions { scan_ratio: 0.2, scan_length: 20, ..of_several_partitions() };
+    partitions_are_isolated(scans);
+}
+
+#[test]
+fn partitions_of_counters_are_isolated() {
     let counters = CountersOptions { partitions: 5, ..CountersOptions::mixed() };
     certified_apart(&Counters::new(counters).expect("good options"));
+}
+
+#[test]
+fn warehouses_are_isolated() {
     let narrow = TpccOptions { warehouses: 4, items: 100, mix: Mix::NARROW, ..Default::default() };
     certified_apart(&Tpcc::new(narrow).expect("good options"));
 }

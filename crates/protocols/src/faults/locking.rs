@@ -94,7 +94,7 @@ planted! {
     "ORDERED_2PL that orders locks by key and forgets the table, so rows with the same key in two tables are locked in \
      the order of the plan";
 
-    ORDERED_WAITS_WHILE_RUNNING = "ordered_waits_while_running" in "ORDERED_2PL" on "counters", Progress:
+    ORDERED_WAITS_WHILE_RUNNING = "ordered_waits_while_running" in "ORDERED_2PL" on "counters" by (4, 10), Progress:
     "ORDERED_2PL that waits for locks outside its plan too";
 
     ORDERED_TRUSTS_PLANS = "ordered_trusts_plans" in "ORDERED_2PL" on "counters", CertificateOrLaw:
@@ -136,7 +136,7 @@ planted! {
     "phantom_unasked_insertion" in "NO_WAIT" on "ranges", CertificateOrLaw:
     "NO_WAIT locks scanned ranges, but inserts without asking for them";
 
-    PHANTOM_UNREAD_ABSENCE = "phantom_unread_absence" in "WAIT_DIE" on "ranges", CertificateOrLaw:
+    PHANTOM_UNREAD_ABSENCE = "phantom_unread_absence" in "WAIT_DIE" on "ranges" by (5, 6), CertificateOrLaw:
     "WAIT_DIE makes a record in a range that it has scanned, and does not lock it before others can find \
      it: what it saw absent may be there when it comes to it (ours, at first)";
 }

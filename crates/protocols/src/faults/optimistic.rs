@@ -67,7 +67,7 @@ planted! {
     "phantom_ignores_empty_range" in "OCC" on "ranges", CertificateOrLaw:
     "OCC validates scanned leaves, but not those in which there was nothing";
 
-    TICTOC_MERGE_FORGETS_SCANS = "tictoc_merge_forgets_scans" in "TICTOC" on "rooms" by (4, 12), CertificateOrLaw:
+    TICTOC_MERGE_FORGETS_SCANS = "tictoc_merge_forgets_scans" in "TICTOC" on "rooms" by (5, 12), CertificateOrLaw:
     "the range of a leaf that TICTOC takes out has lost the timestamp of its last scan";
 
     TICTOC_OLDER_THAN_ABSENCE = "tictoc_older_than_absence" in "TICTOC" on "ranges" by (4, 6), CertificateOrLaw:

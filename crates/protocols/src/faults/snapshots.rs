@@ -36,7 +36,7 @@ planted! {
     "HEKATON enters a dependency without looking whether the other has told all that depend on it by then";
 
     HEKATON_VALIDATES_AT_BEGIN =
-    "hekaton_validates_at_begin" in "HEKATON" on "counters", Certificate:
+    "hekaton_validates_at_begin" in "HEKATON" on "counters" by (4, 10), Certificate:
     "HEKATON validates its reads as of its begin, at which they are always valid (write skew)";
 
     HEKATON_PASSES_ANNOUNCED = "hekaton_passes_announced" in "HEKATON" on "counters", CertificateOrLaw:

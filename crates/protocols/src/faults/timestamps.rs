@@ -46,10 +46,10 @@ planted! {
     ABSENCE_FORGETS_READERS = "absence_forgets_readers" in "MVCC" on "counters" by (4, 6), CertificateOrLaw:
     "MVCC's absence forgets until when it was seen when its record retires: an earlier insert may come after its reader";
 
-    MVCC_MERGE_FORGETS_SCANS = "mvcc_merge_forgets_scans" in "MVCC" on "ranges" by (4, 6), CertificateOrLaw:
+    MVCC_MERGE_FORGETS_SCANS = "mvcc_merge_forgets_scans" in "MVCC" on "ranges" by (6, 6), CertificateOrLaw:
     "the range of a leaf that MVCC takes out has lost the timestamp of its last scan";
 
-    CICADA_MERGE_FORGETS_SCANS = "cicada_merge_forgets_scans" in "CICADA" on "ranges" by (4, 6), CertificateOrLaw:
+    CICADA_MERGE_FORGETS_SCANS = "cicada_merge_forgets_scans" in "CICADA" on "ranges" by (5, 6), CertificateOrLaw:
     "the range of a leaf that CICADA takes out has lost the timestamp of its last scan";
 
     CICADA_READS_RETIRED = "cicada_reads_retired" in "CICADA" on "ranges" by (4, 6), CertificateOrLaw:
