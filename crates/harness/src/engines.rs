@@ -1,5 +1,5 @@
-//! Creates engines on each machine. Every protocol is compiled for the modelled machines in this module only, and
-//! with the loops of workloads in [`crate::compiled`] only. A program that uses this crate then compiles none of them again.
+//! Creates engines on each machine. Every protocol is compiled for the modelled machines in this module only, and the native loops
+//! of workloads are compiled in `compiled.rs` only. So a program that uses this crate compiles none of them again.
 
 use crate::{compiled::native_loop, measurement::WorkerLoop, run::Plan};
 use engine::{Engine, EngineError, EngineOptions, registry};

@@ -6,8 +6,8 @@ use storage::RecordRef;
 /// Number of records up to which a look-up walks the list. Beyond it, a look-up hashes.
 const LINEAR: usize = 24;
 
-/// Words of the filter, a power of two. With 48 records one look-up in eleven of others is not answered by the filter. That of
-/// a New-Order of TPC-C has about 40.
+/// Words of the filter, a power of two. With 48 records one look-up in eleven of others is not answered by the filter. A
+/// New-Order of TPC-C accesses about 40 records.
 const FILTER_WORDS: usize = 8;
 
 /// Returns the word of the filter in which a hash has its bit, and the bit.
