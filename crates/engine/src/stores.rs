@@ -1,5 +1,5 @@
-//! What an engine does with the stores of its owners as wholes. None of it depends on the protocol or the architecture, so it is
-//! compiled once for each machine.
+//! Operations of an engine on whole stores: loading, creating tables, and reports. They depend neither on the protocol nor on the
+//! architecture, so the compiler makes them once for each machine.
 
 use crate::engine::{Dataset, EngineError};
 use machine::Machine;

@@ -1,8 +1,8 @@
-//! The loops of workers that are compiled for a protocol and a workload. No procedure then costs a call that the compiler cannot see
-//! through.
+//! Contains the loops of workers that are compiled for a protocol and a workload. Between such a loop, a procedure and the protocol
+//! there is no virtual call.
 //!
-//! There is one for each native protocol and listed workload. They take a third of the time of a release build, so they
-//! are compiled in this crate, where no type is left open, and nowhere else.
+//! There is one loop for each native protocol and listed workload. Compiling them all takes minutes of processor time. So it is
+//! done in this crate, where no type is left open, and a program that uses the crate does not repeat it.
 
 use crate::{
     drive::{Loop, drive},

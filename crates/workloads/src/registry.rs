@@ -112,7 +112,7 @@ macro_rules! registry {
             }
         }
 
-        /// Calls `visitor` with `workload` as what it is. Returns none if its type is not listed.
+        /// Calls `visitor` with `workload` as a value of its own type. Returns none if its type is not listed.
         pub fn with_type_of<'w, V: TypeVisitor<'w>>(
             workload: &'w dyn Any,
             visitor: V,

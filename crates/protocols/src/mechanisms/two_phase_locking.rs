@@ -507,13 +507,11 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
             // All sessions see a record at the same address, so addresses are an order too.
             planned.sort_unstable_by_key(|(record, mode)| (record.identity(), is_shared(*mode)));
             planned.dedup_by_key(|(record, _)| record.identity());
+        } else if core.is_planted(faults::ORDERED_BY_KEY_ALONE) {
+            planned.sort_unstable_by_key(|(record, mode)| (record.key(core), is_shared(*mode)));
         } else if !core.is_planted(faults::ORDERED_AS_PLANNED) {
-            let by_key_alone = core.is_planted(faults::ORDERED_BY_KEY_ALONE);
             // The exclusive mode sorts first, so a record is locked in its strongest mode.
-            planned.sort_unstable_by_key(|(record, mode)| {
-                let key = by_key_alone.then(|| record.key(core));
-                (key, (!by_key_alone).then(|| record.name()), is_shared(*mode))
-            });
+            planned.sort_unstable_by_key(|(record, mode)| (record.name(), is_shared(*mode)));
             planned.dedup_by_key(|(record, _)| record.name());
         }
         if self.locks.plans_descending() {

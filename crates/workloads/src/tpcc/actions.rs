@@ -237,8 +237,7 @@ impl Desk {
             if line.supplier == supplier && line.item < self.options.items {
                 let mut entry = [0; line::ALL.bytes];
                 // The item's data are looked up by another action at the same time.
-                let stored = (line, true);
-                let is_original = self.take_from_stock(access, place, stored, &mut entry)?;
+                let is_original = self.take_from_stock(access, place, (line, true), &mut entry)?;
                 taken.push((at, entry, is_original));
             }
         }

@@ -140,8 +140,7 @@ impl Desk {
     ) -> Result<i64, Abort> {
         let (price, is_branded) = self.price_of(access, ordered.item)?;
         let mut entry = [0; line::ALL.bytes];
-        let stored = (ordered, is_branded);
-        let is_original = self.take_from_stock(access, place, stored, &mut entry)?;
+        let is_original = self.take_from_stock(access, place, (ordered, is_branded), &mut entry)?;
         let cost = price * ordered.quantity as i64;
         self.insert_line(access, place, number, (ordered, cost), &mut entry)?;
         self.show_brand(is_original);
