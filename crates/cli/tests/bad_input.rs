@@ -108,7 +108,7 @@ fn options_of_the_engine_and_the_end_of_a_run() {
     refused("run tpcc --index btree", &["--index is btree;", "hash, perfect"]);
     refused("run tpcc-accesses --bypass", &["'--bypass'"]);
     let words = "run ycsb --cc SILO --cc-option commit-locks=bounded:0";
-    refused(words, &["commit-locks is bounded:0;", "bounded:N with N from 1 to 100000"]);
+    refused(words, &["commit-locks is bounded:0;", "bounded:N or retry:N with N from 1 to 100000"]);
     refused(
         "run ycsb --cc WAIT_DIE --cc-option latch=ticket",
         &["latch is ticket;", "mutex, spin"],

@@ -20,6 +20,9 @@ use txn::{
 pub struct Start<'a> {
     /// Number of the attempt: 0 for new work, then 1, 2, ... for its retries.
     pub attempt: u32,
+    /// Age of the transaction ([`Session::priority`]), if the session has begun other transactions since its last attempt. Otherwise a
+    /// retry keeps its age by itself, and new work gets one from the protocol.
+    pub age: Option<u64>,
     /// Set if the transaction is declared to write nothing.
     pub read_only: bool,
     /// Partitions of all keys that the attempt can access, in any order and with repetitions. Empty if it can

@@ -72,6 +72,7 @@ impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
             }
             session.begin(Start {
                 attempt: 0,
+                age: None,
                 read_only: client.read_only(),
                 partitions: &partitions,
                 plan: &plan,

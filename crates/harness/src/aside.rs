@@ -9,6 +9,8 @@ pub(crate) struct Waiting<L> {
     pub client: L,
     /// Intended begin of the first attempt.
     pub intended: u64,
+    /// Age of the transaction, if its protocol gives one. The worker's session runs younger transactions meanwhile.
+    pub age: Option<u64>,
     /// Time from which on the transaction can be attempted again.
     pub due: u64,
 }
@@ -53,7 +55,7 @@ impl<L> Aside<L> {
                 return None;
             }
             let before = core.account(Category::BackOff);
-            core.back_off(first.due - now);
+            core.sleep(first.due - now);
             core.account(before);
         }
         Some(self.waiting.swap_remove(at))

@@ -137,20 +137,20 @@ pub fn drive<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
             }
             resumed = aside.take(core, pace.has_drawn_all());
         }
-        let intended = match &mut resumed {
-            Some(Waiting { client: other, intended, .. }) => {
+        let (intended, age) = match &mut resumed {
+            Some(Waiting { client: other, intended, age, .. }) => {
                 std::mem::swap(client, other);
-                *intended
+                (*intended, *age)
             }
             None => {
                 client.next();
                 match pace.next(core, &mut plan, &mut report) {
-                    Some(intended) => intended,
+                    Some(intended) => (intended, None),
                     None => break,
                 }
             }
         };
-        let drawn = declared.of(client, intended);
+        let drawn = Drawn { age, ..declared.of(client, intended) };
         // The transaction waits from its intended begin on, so the time counts in its latency.
         let permit = plan.admission.enter(core);
         if permit.is_limited() && pace.is_over(core, &mut plan, core.now()) {
@@ -166,7 +166,7 @@ pub fn drive<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
             Outcome::PutAside { now, due } => {
                 let again = resumed.map(|waiting| waiting.client);
                 let client = again.unwrap_or_else(|| client.clone());
-                aside.put(Waiting { client, intended, due });
+                aside.put(Waiting { client, intended, age: session.priority(), due });
                 pace.idle_since = now;
             }
         }
@@ -274,7 +274,8 @@ impl Declared {
             client.plan(&mut self.plan);
         }
         let changes_threads = self.changes_threads;
-        Drawn { partitions: &self.partitions, plan: &self.plan, intended, changes_threads }
+        let (partitions, plan) = (&*self.partitions, &*self.plan);
+        Drawn { partitions, plan, intended, age: None, changes_threads }
     }
 }
 
@@ -287,6 +288,8 @@ struct Drawn<'a> {
     plan: &'a [Planned],
     /// Intended begin of the procedure.
     intended: u64,
+    /// Age of the transaction, if it was put aside.
+    age: Option<u64>,
     /// Set if the procedure can end on another thread than it began.
     changes_threads: bool,
 }
@@ -373,11 +376,11 @@ fn transact<'c, 'a: 'c, M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
     report: &mut WorkerReport,
     permit: &mut Permit<'c, M>,
 ) -> Outcome {
-    let Drawn { partitions, plan: accesses, intended, changes_threads } = drawn;
+    let Drawn { partitions, plan: accesses, intended, age, changes_threads } = drawn;
     let mut attempt = 0;
     loop {
         let read_only = client.read_only();
-        session.begin(Start { attempt, read_only, partitions, plan: accesses });
+        session.begin(Start { attempt, age, read_only, partitions, plan: accesses });
         plan.watcher.began(session.priority());
         let ran = if changes_threads { run_caught(client, session) } else { client.run(session) };
         let result = match ran {

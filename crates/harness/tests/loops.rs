@@ -6,7 +6,7 @@ use kilocore_harness::{
     arrivals::{Arrivals, Process},
     assemble,
     back_off::BackOff,
-    drive::{Length, Loop, drive},
+    drive::{Length, Loop, Watcher, drive},
     run::{Growth, Plan, run},
     run_record::{MachineKind, RunRecord, Setting, SpreadOf},
     steadiness::Rule,
@@ -18,7 +18,7 @@ use machine::{
 };
 use protocols::{LockForm, ProtocolOptions};
 use simulator::{MachineDescription, Simulated, SimulatedOptions};
-use txn::Workload;
+use txn::{Abort, Workload};
 use workloads::{
     micro::counters::{Counters, CountersOptions},
     micro::key_value::{KeyValue, KeyValueOptions},
@@ -299,10 +299,33 @@ fn transactions_that_were_put_aside_keep_the_law() {
     assert_eq!(broken_law, None);
 }
 
-#[test]
-fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
-    let graphite = chip(0);
-    let machine = Arc::new(Simulated::new(graphite, SimulatedOptions::default()).expect("room"));
+/// Notes how often a session went back to an older transaction than the one before.
+#[derive(Default)]
+struct Ages {
+    last: u64,
+    older: u64,
+}
+
+impl Watcher for &mut Ages {
+    fn admitted(&mut self) {}
+
+    fn leaves(&mut self) {}
+
+    fn began(&mut self, priority: Option<u64>) {
+        let age = priority.unwrap_or(self.last);
+        self.older += u64::from(age < self.last);
+        self.last = age;
+    }
+
+    fn aborted(&mut self, _: Abort, _: bool) {}
+
+    fn committed(&mut self) {}
+}
+
+/// Has 8 workers, which put up to 4 transactions aside, end 100 procedures each under `protocol`. Returns the number of each
+/// worker's commits, and those of all aborts and of all returns to an older transaction.
+fn eight_workers(protocol: &str) -> (Vec<u64>, u64, u64) {
+    let machine = Arc::new(Simulated::new(chip(0), SimulatedOptions::default()).expect("room"));
     let options = EngineOptions {
         access: Default::default(),
         protocol: ProtocolOptions::default(),
@@ -316,7 +339,7 @@ fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
         purge_batch: 64,
         epoch_interval_ticks: 0,
     };
-    let engine = registry::create(registry::DEFAULT, "NO_WAIT", &machine, &options).expect("room");
+    let engine = registry::create(registry::DEFAULT, protocol, &machine, &options).expect("room");
     let workload = Counters::new(CountersOptions::mixed()).expect("good options");
     engine.load(&workload, 1).expect("room");
     let (timeline, stop, reports) = (Timeline::default(), Word::new(0), Mutex::new(Vec::new()));
@@ -324,25 +347,46 @@ fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
         let (engine, workload, reports) = (&*engine, &workload, &reports);
         let (timeline, stop) = (&timeline, &stop);
         Box::new(move |core| {
+            let mut ages = Ages::default();
             let plan = Loop {
                 back_off: BackOff::Aside { most: 4, bound_ns: 20_000 },
                 seed: worker as u64,
                 stop,
                 arrivals: None,
                 admission: Applicant::<Simulated>::unlimited(),
-                watcher: (),
+                watcher: &mut ages,
                 meter: Meter::new(timeline),
             };
             let mut client = workload.client(worker, 8, 1);
             let session = &mut *engine.session(core, worker);
             let report = drive(core, session, &mut client, Length::Procedures(100), plan);
-            reports.lock().push((report.all_commits, report.aborts.iter().sum::<u64>()));
+            let aborts = report.aborts.iter().sum::<u64>();
+            reports.lock().push((report.all_commits, aborts, ages.older));
         })
     };
     machine.run((0..8).map(body).collect(), Vec::new()).expect("it runs");
     let reports = reports.into_inner();
-    assert!(reports.iter().all(|(commits, _)| *commits == 100), "{reports:?}");
-    assert!(reports.iter().map(|(_, aborts)| aborts).sum::<u64>() > 100, "{reports:?}");
+    let commits = reports.iter().map(|(commits, _, _)| *commits).collect();
+    let aborts = reports.iter().map(|(_, aborts, _)| aborts).sum();
+    (commits, aborts, reports.iter().map(|(_, _, older)| older).sum())
+}
+
+#[test]
+fn a_loop_of_a_given_number_of_procedures_ends_all_of_them() {
+    let (commits, aborts, _) = eight_workers("NO_WAIT");
+    assert_eq!(commits, [100; 8]);
+    assert!(aborts > 100, "{aborts}");
+}
+
+/// Under WAIT_DIE a transaction that had been put aside got a fresh age for its next attempt. So it never became the oldest one, and
+/// hardly ever waited.
+#[test]
+fn transactions_that_were_put_aside_keep_their_age() {
+    for protocol in ["WAIT_DIE", "WOUND_WAIT", "PLOR"] {
+        let (commits, aborts, older) = eight_workers(protocol);
+        assert_eq!(commits, [100; 8], "{protocol}");
+        assert!(older * 10 > aborts, "{protocol}: {older} of {aborts}");
+    }
 }
 
 /// A run that ends with the commits of its first worker ends at that moment, whatever length it began with.

@@ -160,7 +160,8 @@ fn without_isolation_there_is_no_order() {
 #[test]
 fn a_ticket_is_acknowledged_when_the_log_is_synchronised() {
     const TABLE: TableId = TableId(0);
-    const START: Start<'_> = Start { attempt: 0, read_only: false, partitions: &[], plan: &[] };
+    const START: Start<'_> =
+        Start { attempt: 0, age: None, read_only: false, partitions: &[], plan: &[] };
     let machine = Arc::new(Native::new(NativeOptions::default()).unwrap());
     let engine = Native::engine(registry::DEFAULT, "SILO", &machine, &options()).unwrap();
     let columns = ["a", "b"].map(|name| Column::new(name, ColumnType::U64)).to_vec();

@@ -26,6 +26,10 @@ pub const USUAL_CLOCK_READ_CYCLES: u64 = 60;
 /// Duration of a PAUSE instruction on x86-64 processors since 2015, in cycles (Intel, Optimization Reference Manual, 2.6.4).
 pub const USUAL_PAUSE_CYCLES: u64 = 140;
 
+/// Cycles of a call by which a thread yields its processor and finds that nothing else is to run, unless a machine knows better:
+/// 520 to 620 ns of `sched_yield` on a processor of 2.6 GHz under Linux (AMD EPYC, a virtual machine).
+pub const USUAL_YIELD_CYCLES: u64 = 1400;
+
 /// One core. Code that runs on a machine must access shared memory, wait and read the clock only through it.
 ///
 /// A core is passed explicitly and never found in a thread-local variable. The parameter `line` is the cache
@@ -114,6 +118,23 @@ pub trait Core {
         self.wait_while(line, word, condition)
     }
 
+    /// Waits as [`Core::wait_while`] does, in a queue in which a thread looks at intervals and, after a while, yields its processor
+    /// between them. Once the core holds what it has waited for, it calls [`Core::notice_turn`]. On a native machine all waits
+    /// yield after a while.
+    fn wait_yielding(
+        &self,
+        line: &Self::Line,
+        word: &Word,
+        condition: impl FnMut(u64) -> bool,
+    ) -> u64 {
+        self.wait_while(line, word, condition)
+    }
+
+    /// Lets the time pass until the next look of the core, if it was served in its turn after [`Core::wait_yielding`]. Only the
+    /// simulated machine needs it.
+    #[inline(always)]
+    fn notice_turn(&self) {}
+
     /// Wakes the cores that wait for `word`. A core must call this if it has changed a word that another core
     /// can wait for. The call must follow the change and precede any wait or back-off of the caller. A change
     /// that cannot end a wait needs no call.
@@ -184,6 +205,11 @@ pub trait Core {
     /// other cores run. On a native machine it can take longer.
     fn back_off(&self, ticks: u64) {
         self.pause(ticks);
+    }
+
+    /// Sleeps for `ticks`, and on some machines longer, because the operating system wakes the thread late.
+    fn sleep(&self, ticks: u64) {
+        self.back_off(ticks);
     }
 
     /// Lets another fiber of this core run, if one is ready. It does nothing on a core with one fiber

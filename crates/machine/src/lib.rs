@@ -32,7 +32,7 @@ pub use arena::{Arena, ArenaOptions, OutOfMemory, Place, Shared, available_memor
 pub use breakdown::{Breakdown, Category, Spent};
 pub use core::{
     Body, Core, Fault, Line, Machine, NEVER, RunError, Service, Sharing, Tick, TimedOut,
-    USUAL_CLOCK_READ_CYCLES, USUAL_PAUSE_CYCLES,
+    USUAL_CLOCK_READ_CYCLES, USUAL_PAUSE_CYCLES, USUAL_YIELD_CYCLES,
 };
 #[cfg(feature = "explored")]
 pub use explored::{

@@ -39,6 +39,7 @@ use crate::{
         physical::{Atomics, OneOwner, Physical},
         two_phase_locking::{Locks, Mode, TwoPhaseLocking},
         versioned_readers::{ReadersOnVersions, VersionedLock},
+        wait_limits::Limits,
         waits_for::{Found, Searcher, WaitsFor, attempt_name},
     },
 };
@@ -62,14 +63,6 @@ pub struct WaitingLocks<M: Machine, C = LockQueue, W = Atomics> {
     graph: Arc<WaitsFor<M>>,
     limits: Limits,
     words: PhantomData<fn() -> (C, W)>,
-}
-
-/// Limits on waiting: which waits are allowed, when to search, and when to give up.
-#[derive(Clone, Copy)]
-struct Limits {
-    key_order: bool,
-    search_ns: u64,
-    timeout_ns: Option<u64>,
 }
 
 /// State of a session: its locks and its search for deadlocks.
@@ -226,13 +219,9 @@ impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
         let central = options.waits_for == WaitsForGraph::Central;
-        let limits = Limits {
-            key_order: options.deadlocks == Deadlocks::KeyOrder,
-            search_ns: options.deadlock_search_ns,
-            timeout_ns: options.lock_timeout_ns,
-        };
+        let limits = Limits::of(options);
         let graph = Arc::new(WaitsFor::new(arena, sessions, central)?);
-        let sessions = Arc::new(SharedSessions::new(arena, sessions)?);
+        let sessions = Arc::new(SharedSessions::with_latches(arena, sessions, options.latch)?);
         Ok(WaitingLocks { sessions, graph, limits, words: PhantomData })
     }
 
@@ -344,6 +333,14 @@ impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["deadlocks", "deadlock-search", "lock-timeout", "waits-for", "readers", "deadlock-preset"]
+        &[
+            "deadlocks",
+            "deadlock-search",
+            "lock-timeout",
+            "waits-for",
+            "readers",
+            "deadlock-preset",
+            "latch",
+        ]
     }
 }

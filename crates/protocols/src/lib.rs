@@ -31,11 +31,11 @@ pub mod two_version_no_wait;
 pub mod wait_die;
 pub mod wound_wait;
 
+pub use options::commit_locks::{CommitLocks, MAX_PAUSES};
 pub use options::duration;
 pub use options::{
-    CommitLocks, Deadlocks, KNOBS, Knob, KnobError, LatchKind, LockForm, LockPlacement, MAX_PAUSES,
-    OlderAtPartition, ProtocolOptions, Readers, Validation, WaitingWriters, WaitsForGraph,
-    WriteLocks,
+    Deadlocks, KNOBS, Knob, KnobError, LatchKind, LockForm, LockPlacement, OlderAtPartition,
+    ProtocolOptions, Readers, Validation, WaitingWriters, WaitsForGraph, WriteLocks,
 };
 pub use protocol::{
     Change, CommitLog, Declaration, Delegated, Image, Images, Isolation, IsolationError, Prepared,

@@ -20,7 +20,7 @@
 //!
 //! - `read-locks`, for comparison: a record is latched while it is copied, and a commit latches the records that were read
 //!   together with those to be written, in one order (the program of *The Full Story of 1000 Cores*). Otherwise a reader's
-//!   latch would look like a change to those that validate.
+//!   latch would look like a change to those that validate. With `latch=yielding` reads wait for latches in a queue.
 //! - `validation=central`, for comparison: the whole commit runs in one critical section (Kung and Robinson,
 //!   section 4, serial validation; Abyss 4.3 began with it). Then only readers find a record latched, and they wait
 //!   until the row is complete.
@@ -36,11 +36,11 @@
 //!   still protects it.
 
 use crate::{
-    CommitLocks, Declaration, Isolation, ProtocolOptions, Txn, Validation, faults,
+    CommitLocks, Declaration, Isolation, LatchKind, ProtocolOptions, Txn, Validation, faults,
     mechanisms::{
         critical_section::{CriticalSection, Entrance},
         optimistic::{End, Footprint, Optimistic, Rules},
-        tid_word::TidRecord,
+        tid_word::{ReadLocks, TidRecord},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
     },
 };
@@ -56,7 +56,8 @@ pub struct OccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     section: Option<CriticalSection<M>>,
     commit_locks: CommitLocks,
-    read_locks: bool,
+    /// How a read waits for the record's latch, if it acquires one.
+    read_locks: Option<ReadLocks>,
 }
 
 /// `| end timestamp of the version's writer: 63 bits | latched: 1 bit |`
@@ -77,6 +78,16 @@ impl TidRecord for WriteTime {
 #[inline(always)]
 fn written_at(timestamp: u64) -> u64 {
     timestamp << 1
+}
+
+/// Returns how reads wait for latches.
+fn read_locks(commit_locks: CommitLocks, latch: LatchKind) -> ReadLocks {
+    match commit_locks {
+        _ if latch == LatchKind::Yielding => ReadLocks::InTurn,
+        // Where commits give up a wait, reads do too. Otherwise a record under many reads would be locked by reads alone.
+        CommitLocks::Bounded { .. } => ReadLocks::AsCommits(commit_locks),
+        _ => ReadLocks::AsCommits(CommitLocks::Wait),
+    }
 }
 
 /// State of a session.
@@ -110,7 +121,7 @@ impl<M: Machine> Rules<M> for OccRules<M> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["validation", "commit-locks", "commit-updates", "read-locks"]
+        &["validation", "commit-locks", "commit-updates", "read-locks", "latch"]
     }
 
     fn create(
@@ -124,7 +135,8 @@ impl<M: Machine> Rules<M> for OccRules<M> {
             Validation::Central => Some(CriticalSection::new(arena, sessions)?),
         };
         let commit_locks = options.commit_locks.unwrap_or(<Self as Rules<M>>::COMMIT_LOCKS);
-        Ok(OccRules { allocator, section, commit_locks, read_locks: options.read_locks })
+        let read_locks = options.read_locks.then(|| read_locks(commit_locks, options.latch));
+        Ok(OccRules { allocator, section, commit_locks, read_locks })
     }
 
     fn own<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Own<'s, M> {
@@ -133,13 +145,8 @@ impl<M: Machine> Rules<M> for OccRules<M> {
     }
 
     #[inline(always)]
-    fn read_locks(&self) -> Option<CommitLocks> {
-        // Where commits give up a wait, reads do too. Otherwise a record under many reads would be locked by reads alone.
-        let locks = match self.commit_locks {
-            CommitLocks::Bounded { .. } => self.commit_locks,
-            CommitLocks::Wait | CommitLocks::Refuse => CommitLocks::Wait,
-        };
-        self.read_locks.then_some(locks)
+    fn read_locks(&self) -> Option<ReadLocks> {
+        self.read_locks
     }
 
     #[inline]
@@ -172,8 +179,8 @@ impl<M: Machine> Rules<M> for OccRules<M> {
             entrance.enter(core);
         }
         match self.read_locks {
-            false => sets.lock_writes(core, self.commit_locks, |_| ())?,
-            true => sets.lock_all(core, self.commit_locks)?,
+            None => sets.lock_writes(core, self.commit_locks, |_| ())?,
+            Some(_) => sets.lock_all(core, self.commit_locks)?,
         }
         // The serialization point: after all latches are acquired, before anything is validated.
         core.fence();

@@ -1,8 +1,10 @@
 //! The knobs of all protocols: their values, and their names on command lines and in records.
 
+pub(crate) mod commit_locks;
 pub mod duration;
 
 use crate::{Isolation, TimestampAllocation};
+use commit_locks::CommitLocks;
 use std::fmt;
 
 /// Values of all knobs of all protocols. A protocol uses the knobs that it lists in [`crate::Protocol::knobs`].
@@ -156,43 +158,6 @@ pub enum WaitingWriters {
     NoQueue,
 }
 
-/// Behaviour of an optimistic transaction at commit, at a record that another transaction has locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommitLocks {
-    /// It waits. All transactions lock in one order, so no wait lasts for ever (Silo 4.4).
-    Wait,
-    /// It aborts. Waiting creates convoys: a waiter keeps others waiting with all that it has locked (TicToc 5.1,
-    /// and the code that the study of 2022 measured).
-    Refuse,
-    /// It waits for as long as so many PAUSE instructions take, and then aborts. No wait lasts, so the write set is
-    /// locked in the order of the writes, and is not sorted (bounded spinning: Full story 3.3.1, opt7). MOCC keeps its
-    /// order nevertheless, because its other locks need it.
-    Bounded {
-        /// Number of PAUSE instructions, 1 to [`MAX_PAUSES`].
-        pauses: u32,
-    },
-}
-
-/// Largest number of PAUSE instructions that a commit waits for a record: some ten milliseconds.
-pub const MAX_PAUSES: u32 = 100_000;
-
-impl CommitLocks {
-    /// Returns true if the write set is sorted before it is locked.
-    #[inline(always)]
-    pub fn sorts(self) -> bool {
-        !matches!(self, CommitLocks::Bounded { .. })
-    }
-
-    /// Returns the number of PAUSE instructions after which a wait for a record ends, if waits are bounded.
-    #[inline(always)]
-    pub fn pauses(self) -> Option<u32> {
-        match self {
-            CommitLocks::Bounded { pauses } => Some(pauses),
-            CommitLocks::Wait | CommitLocks::Refuse => None,
-        }
-    }
-}
-
 /// Place of the validation of an optimistic transaction (Abyss 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
@@ -233,10 +198,23 @@ pub enum LatchKind {
     Spin,
     /// A queue in which each session waits at a line of its own (MCS).
     Queue,
+    /// A queue as before. A session that waits looks after 1, 2, 4, 8 and 16 PAUSE instructions, and then after each call by which it
+    /// yields its processor (Intel's Threading Building Blocks, in the code of 2022).
+    Yielding,
     /// One word, which a session only reads while no other session wants it (hardware lock elision). Only
     /// for simulated machines, because today's processors no longer elide.
     Elided,
 }
+
+/// The names of the kinds of latches.
+const LATCHES: [(&str, LatchKind); 6] = [
+    ("usual", LatchKind::Usual),
+    ("mutex", LatchKind::Mutex),
+    ("spin", LatchKind::Spin),
+    ("queue", LatchKind::Queue),
+    ("yielding", LatchKind::Yielding),
+    ("elided", LatchKind::Elided),
+];
 
 /// Time at which a record is locked for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -398,26 +376,17 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "commit-locks",
-        summary: "optimistic: wait for a record that another is committing, refuse (TicToc 5.1), or lock unsorted and refuse after N pauses, 26 in the code of 2022",
-        allowed: "usual, wait, refuse, bounded:N with N from 1 to 100000",
+        summary: "optimistic: wait for a record that another is committing, refuse (TicToc 5.1), or lock unsorted and refuse after N pauses; with 26 the code of 2022 waits (OCC), or unlocks all and begins again (SILO, TICTOC)",
+        allowed: "usual, wait, refuse, bounded:N or retry:N with N from 1 to 100000",
         set: |options, value| {
             options.commit_locks = match value {
                 "usual" => None,
-                "wait" => Some(CommitLocks::Wait),
-                "refuse" => Some(CommitLocks::Refuse),
-                bounded => {
-                    let pauses = bounded.strip_prefix("bounded:")?.parse().ok()?;
-                    (1..=MAX_PAUSES).contains(&pauses).then_some(())?;
-                    Some(CommitLocks::Bounded { pauses })
-                }
+                other => Some(CommitLocks::parse(other)?),
             };
             Some(())
         },
-        value: Some(|options| match options.commit_locks {
-            None => "usual".to_owned(),
-            Some(CommitLocks::Wait) => "wait".to_owned(),
-            Some(CommitLocks::Refuse) => "refuse".to_owned(),
-            Some(CommitLocks::Bounded { pauses }) => format!("bounded:{pauses}"),
+        value: Some(|options| {
+            options.commit_locks.map_or("usual".to_owned(), |locks| locks.to_string())
         }),
     },
     Knob {
@@ -550,25 +519,16 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "latch",
-        summary: "latches over lists of requests: what suits the machine, a mutex, spinning, a queue (Full story, opt3)",
-        allowed: "usual, mutex, spin, queue, elided",
+        summary: "latches over lists of requests: what suits the machine, a mutex, spinning, a queue, a queue that yields (Full story, opt3)",
+        allowed: "usual, mutex, spin, queue, yielding, elided",
         set: |options, value| {
-            options.latch = match value {
-                "usual" => LatchKind::Usual,
-                "mutex" => LatchKind::Mutex,
-                "spin" => LatchKind::Spin,
-                "queue" => LatchKind::Queue,
-                "elided" => LatchKind::Elided,
-                _ => return None,
-            };
+            let latch = LATCHES.iter().find(|(name, _)| *name == value)?;
+            options.latch = latch.1;
             Some(())
         },
-        value: Some(|options| match options.latch {
-            LatchKind::Usual => "usual".to_owned(),
-            LatchKind::Mutex => "mutex".to_owned(),
-            LatchKind::Spin => "spin".to_owned(),
-            LatchKind::Queue => "queue".to_owned(),
-            LatchKind::Elided => "elided".to_owned(),
+        value: Some(|options| {
+            let latch = LATCHES.iter().find(|(_, latch)| *latch == options.latch);
+            latch.expect("each kind has a name").0.to_owned()
         }),
     },
     Knob {

@@ -45,10 +45,16 @@ unsafe impl Zeroed for TicTocWord {}
 
 impl TidRecord for TicTocWord {
     const LOCKED: u64 = LOCKED;
+    const OUTLASTS: bool = true;
 
     #[inline(always)]
     fn word(&self) -> &Word {
         &self.0
+    }
+
+    #[inline(always)]
+    fn is_overwritten(read: u64, now: u64) -> bool {
+        wts(now) != wts(read)
     }
 }
 

@@ -10,6 +10,8 @@
 //! - Reads of words that never change do not depend on the order.
 //! - A body is fetched together with its head line, if the core has just asked for that line.
 
+mod waits;
+
 use crate::{
     body::Whereabouts,
     cache::{behind, identity},
@@ -188,8 +190,16 @@ impl SimCore {
     /// Spends `cycles` of local work, slowed down by SMT siblings.
     #[inline(always)]
     fn spend(&self, cycles: u64) {
-        let cycles = (cycles * self.seat.get().slowdown()) >> 8;
-        self.clock.set(self.clock.get() + cycles);
+        self.clock.set(self.clock.get() + self.slowed(cycles));
+    }
+
+    /// Returns the cycles that local work of `cycles` takes beside the siblings that work now.
+    #[inline(always)]
+    fn slowed(&self, cycles: u64) -> u64 {
+        match &self.world.model.siblings {
+            None => cycles,
+            Some(siblings) => (cycles * siblings.slowdown(self.seat.get().physical())) >> 8,
+        }
     }
 
     /// Fetches the line, for writing if `WRITE` is set, and advances the clock by the time that this takes.
@@ -455,7 +465,7 @@ impl SimCore {
     }
 
     /// Sleeps for `ticks`, or until the last worker ends.
-    pub(crate) fn sleep(&self, ticks: u64) {
+    pub(crate) fn sleep_between_rounds(&self, ticks: u64) {
         if !self.world.closing.get() && !self.world.ending.get() {
             self.world.waiting.sleep(usize::from(self.id));
             self.suspend(key(self.clock.get() + ticks.max(1), usize::from(self.id)));
@@ -515,41 +525,6 @@ impl SimCore {
             }
         }
         self.resumed();
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn park(
-        &self,
-        line: &SimLine,
-        word: &Word,
-        deadline: u64,
-        condition: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<u64, TimedOut> {
-        let offset = self.world.offset(line);
-        loop {
-            let now = self.clock.get();
-            if self.world.ending.get() || now >= deadline {
-                return Err(TimedOut);
-            }
-            line.set_flag(WAITERS);
-            self.world.waiting.park(usize::from(self.id), offset, now);
-            // A deadline beyond the latest key never comes.
-            let until = if deadline > LATEST { IDLE } else { key(deadline, usize::from(self.id)) };
-            self.leave_crew();
-            self.suspend(until);
-            self.catch_up();
-            // The wait ends before the core waits for its turn in the crew. Otherwise a write to the line would wake it there.
-            let timed_out = self.world.waiting.give_up(usize::from(self.id));
-            self.enter_crew();
-            if timed_out {
-                return Err(TimedOut);
-            }
-            let value = self.load(line, word);
-            if !condition(value) {
-                return Ok(value);
-            }
-        }
     }
 }
 
@@ -645,14 +620,27 @@ impl Core for SimCore {
         deadline: u64,
         mut condition: impl FnMut(u64) -> bool,
     ) -> Result<u64, TimedOut> {
-        let value = self.load(line, word);
-        if !condition(value) {
-            return Ok(value);
+        self.wait_or_queue(line, word, (deadline, false), &mut condition)
+    }
+
+    fn wait_yielding(
+        &self,
+        line: &SimLine,
+        word: &Word,
+        mut condition: impl FnMut(u64) -> bool,
+    ) -> u64 {
+        let value = self.wait_or_queue(line, word, (NEVER, true), &mut condition);
+        value.unwrap_or_else(|TimedOut| word.peek())
+    }
+
+    fn notice_turn(&self) {
+        if let Some(since) = self.world.waiting.leave_queue(usize::from(self.id)) {
+            let waited = self.clock.get() - since;
+            let before = self.account(Category::Wait);
+            self.clock.set(since + self.intervals().next_look(waited));
+            self.take_turn();
+            self.account(before);
         }
-        let before = self.account(Category::Wait);
-        let result = self.park(line, word, deadline, &mut condition);
-        self.account(before);
-        result
     }
 
     #[inline]
@@ -705,6 +693,10 @@ impl Core for SimCore {
         self.spend(self.world.model.record_access);
     }
 
+    fn sleep(&self, ticks: u64) {
+        self.pause(ticks + self.world.model.sleeps_longer);
+    }
+
     fn pause(&self, ticks: u64) {
         if self.world.crews.as_ref().is_some_and(|crews| crews.keeps_for(ticks)) {
             self.clock.set(self.clock.get() + ticks);
@@ -712,7 +704,7 @@ impl Core for SimCore {
         }
         self.leave_crew();
         self.clock.set(self.clock.get() + ticks);
-        self.take_turn();
+        self.rest(|| self.take_turn());
         self.enter_crew();
     }
 

@@ -1,6 +1,7 @@
 //! The model of a machine: a description turned into ticks and tables, for a run on a given number of cores.
 
 use crate::description::{MachineDescription, MeshDescription};
+use crate::siblings::Siblings;
 use crate::ways::{Hop, Ways};
 use machine::Sharing;
 
@@ -26,13 +27,11 @@ pub(crate) struct Seat {
     node: u16,
     /// Physical core, which owns lines. SMT siblings share it.
     physical: u16,
-    /// Factor, in 1/256, by which local work takes longer because of SMT siblings.
-    slowdown: u16,
 }
 
 impl Seat {
-    fn at(node: u32, physical: u32, slowdown: u32) -> Seat {
-        Seat { node: node as u16, physical: physical as u16, slowdown: slowdown as u16 }
+    fn at(node: u32, physical: u32) -> Seat {
+        Seat { node: node as u16, physical: physical as u16 }
     }
 
     #[inline(always)]
@@ -43,11 +42,6 @@ impl Seat {
     #[inline(always)]
     pub(crate) fn physical(&self) -> u32 {
         u32::from(self.physical)
-    }
-
-    #[inline(always)]
-    pub(crate) fn slowdown(&self) -> u64 {
-        u64::from(self.slowdown)
     }
 }
 
@@ -117,6 +111,10 @@ pub(crate) struct Model {
     pub record_access: u64,
     /// Cycles of the instruction by which a spinning thread lets its siblings run.
     pub pause: u64,
+    /// Cycles of a call by which a thread yields its processor.
+    pub yields: u64,
+    /// Cycles by which a sleeping thread wakes up late.
+    pub sleeps_longer: u64,
     /// Cycles of a reading of the clock.
     pub clock_read: u64,
     /// Share of a miss, in 1/256, that a core waits for if it prefetches the line. It is 0 if cores ignore prefetches.
@@ -143,6 +141,8 @@ pub(crate) struct Model {
     /// Number of cycles by which a core may run ahead on lines that it holds. It is 0 if SMT siblings or fibers share
     /// private caches.
     pub lookahead: u64,
+    /// Threads that share a core, if there are any.
+    pub siblings: Option<Siblings>,
     /// Mean time of a trip between two random nodes.
     pub mean_trip: u64,
     /// Time between two increments of the hardware counter, if there is one.
@@ -160,26 +160,26 @@ impl Model {
         homes: Homes,
     ) -> Model {
         let (d, cores) = (description, workers.div_ceil(sharing.count()));
-        let (space, nodes, seats) = space_of(d, cores, homes);
-        let mut seats = shared(seats, workers, sharing.count());
+        let (space, nodes, mut threads) = space_of(d, cores, homes);
+        let mut seats = shared(&threads, workers, sharing.count());
+        let runs_ahead = !sharing.can_move() && seats_by_physical(&seats).iter().all(|n| *n < 2);
         seat_services(&mut seats, services, nodes);
+        seat_services(&mut threads, services, nodes);
         let l2 = d.l2.as_ref().map_or(0, |l2| l2.latency_cycles);
         let lookup = l2.max(d.l1.latency_cycles);
         let shared_cache = &d.shared_cache;
+        let cluster = nodes.div_ceil(CLUSTERS as u32);
         let (memory, bandwidth, transfer) = memory_of(d, lookup + shared_cache.latency_cycles);
         let lines = |kib: u64| kib * 1024 / d.line_bytes;
         let capacity = lines(shared_cache.size_kib) * u64::from(nodes);
         let stamp_shift = (capacity / STAMPS_PER_CAPACITY).max(1).ilog2();
-        let siblings = sharing.can_move() || have_siblings(&seats);
         let mut model = Model {
             space,
             nodes,
             node_of_physical: nodes_of_physical(&seats),
             seats,
-            cluster_nodes: nodes.div_ceil(CLUSTERS as u32),
-            cluster_of_node: (0..nodes)
-                .map(|node| (node / nodes.div_ceil(CLUSTERS as u32)) as u8)
-                .collect(),
+            cluster_nodes: cluster,
+            cluster_of_node: (0..nodes).map(|node| (node / cluster) as u8).collect(),
             line_shift: d.line_bytes.ilog2(),
             l1_lines: lines(d.l1.size_kib) as usize,
             l1: d.l1.latency_cycles,
@@ -202,6 +202,8 @@ impl Model {
             copy_bytes: d.core.copy_bytes_per_cycle,
             record_access: d.core.record_access_cycles,
             pause: d.core.pause_cycles,
+            yields: d.core.yield_cycles,
+            sleeps_longer: d.cycles(d.core.late_wake_up_ns as f64),
             clock_read: d.core.clock_read_cycles,
             memory_line_time: d.line_time_256(bandwidth),
             cache_per_node: d.sockets.is_some(),
@@ -210,17 +212,24 @@ impl Model {
             stamp_shift,
             capacity_stamps: (capacity >> stamp_shift) as u32,
             // Another core's write reaches a line held here only after its own miss and the directory's answer.
-            lookahead: if siblings { 0 } else { lookup + shared_cache.directory_cycles },
+            lookahead: if runs_ahead { lookup + shared_cache.directory_cycles } else { 0 },
+            siblings: Siblings::of(d, &seats_by_physical(&threads)),
             mean_trip: 0,
             counter_occupancy: d.hardware_counter.as_ref().map(|c| c.occupancy_cycles),
             centre: 0,
         };
-        if let Space::Mesh { .. } = model.space {
-            let width = width_of(nodes);
-            model.centre = ((width / 2) * width + width / 2).min(nodes - 1);
-        }
-        model.mean_trip = model.all_trips() / (u64::from(nodes) * u64::from(nodes));
+        model.place_centre();
         model
+    }
+
+    /// Finds the chip's centre and the mean length of a trip.
+    fn place_centre(&mut self) {
+        let nodes = self.nodes;
+        if let Space::Mesh { .. } = self.space {
+            let width = width_of(nodes);
+            self.centre = ((width / 2) * width + width / 2).min(nodes - 1);
+        }
+        self.mean_trip = self.all_trips() / (u64::from(nodes) * u64::from(nodes));
     }
 
     /// Returns the sum of the cycles of all trips from every node to every node.
@@ -356,7 +365,7 @@ fn width_of(tiles: u32) -> u32 {
 fn seats_on_tiles(mesh: &MeshDescription, workers: usize) -> (Space, u32, Vec<Seat>) {
     let tiles = if mesh.fitted { workers.max(1) as u32 } else { mesh.tiles as u32 };
     let width = width_of(tiles);
-    let seats = (0..workers as u32).map(|i| Seat::at(i, i, 256)).collect();
+    let seats = (0..workers as u32).map(|i| Seat::at(i, i)).collect();
     let place = |i: u32| ((i / width) as u8, (i % width) as u8);
     let places = (0..tiles).map(place).collect();
     (Space::Mesh { places, hop: mesh.hop_cycles as u32 }, tiles, seats)
@@ -379,8 +388,8 @@ fn memory_of(d: &MachineDescription, searched: u64) -> (u64, f64, u64) {
 }
 
 /// Returns the seats of `workers` workers, of which `fibers` share each of the given seats.
-fn shared(seats: Vec<Seat>, workers: usize, fibers: usize) -> Vec<Seat> {
-    let each = seats.into_iter().flat_map(|seat| std::iter::repeat_n(seat, fibers));
+fn shared(seats: &[Seat], workers: usize, fibers: usize) -> Vec<Seat> {
+    let each = seats.iter().flat_map(|seat| std::iter::repeat_n(*seat, fibers));
     each.take(workers).collect()
 }
 
@@ -389,7 +398,7 @@ fn shared(seats: Vec<Seat>, workers: usize, fibers: usize) -> Vec<Seat> {
 fn seat_services(seats: &mut Vec<Seat>, services: usize, nodes: u32) {
     let first = seats.iter().map(|s| s.physical() + 1).max().unwrap_or(0);
     for i in 0..services as u32 {
-        seats.push(Seat::at((first + i) % nodes, first + i, 256));
+        seats.push(Seat::at((first + i) % nodes, first + i));
     }
 }
 
@@ -402,10 +411,13 @@ fn nodes_of_physical(seats: &[Seat]) -> Vec<u32> {
     nodes
 }
 
-/// Returns true if several cores share a physical core.
-fn have_siblings(seats: &[Seat]) -> bool {
-    seats.iter().any(|s| s.slowdown != 256)
-        || seats.windows(2).any(|pair| pair[0].physical == pair[1].physical)
+/// Returns the number of the seats at each physical core.
+fn seats_by_physical(seats: &[Seat]) -> Vec<u8> {
+    let mut numbers = vec![0u8; nodes_of_physical(seats).len()];
+    for seat in seats {
+        numbers[usize::from(seat.physical)] = numbers[usize::from(seat.physical)].saturating_add(1);
+    }
+    numbers
 }
 
 fn seats_on_sockets(
@@ -414,9 +426,7 @@ fn seats_on_sockets(
     homes: Homes,
 ) -> (Space, u32, Vec<Seat>) {
     let s = d.sockets.as_ref().expect("the caller asked");
-    let threads = s.threads_per_core() as usize;
     let mut seats = Vec::with_capacity(workers);
-    let mut siblings = vec![0usize; d.cores() / threads];
     let mut first = 0;
     'all: for socket in 0..s.count {
         let (cores, mut before) = (s.cores_of(socket) as usize, 0);
@@ -428,17 +438,12 @@ fn seats_on_sockets(
                         break 'all;
                     }
                     let physical = first + core;
-                    siblings[physical] += 1;
-                    seats.push(Seat::at(socket as u32, physical as u32, 0));
+                    seats.push(Seat::at(socket as u32, physical as u32));
                 }
             }
             before = step;
         }
         first += cores;
-    }
-    for seat in &mut seats {
-        let n = siblings[seat.physical as usize].min(threads);
-        seat.slowdown = (256.0 * n as f64 / d.core.smt_throughput[n - 1] + 0.5) as u16;
     }
     let used = seats.iter().map(|seat| seat.node() + 1).max().unwrap_or(1);
     let nodes = if homes == Homes::ByNode { s.count as u32 } else { used };
@@ -486,11 +491,11 @@ mod tests {
             (model.seats[1].physical, model.seats[55].node, model.seats[56].node),
             (0, 0, 1)
         );
-        assert_eq!(model.seats[0].slowdown, 394);
+        assert_eq!(model.siblings.as_ref().unwrap().slowdown(0), 394);
         assert_eq!(model.lookahead, 0);
         // (382.7 - 97) ns at 2.5 GHz, half of it each way.
         assert_eq!(model.one_way(0, 27), 357);
         let one = Model::new(&flex, (1, Sharing::fibers(1)), 0, Homes::Interleaved);
-        assert_eq!((one.nodes, one.seats[0].slowdown, one.lookahead), (1, 256, 54));
+        assert_eq!((one.nodes, one.siblings.is_none(), one.lookahead), (1, true, 54));
     }
 }

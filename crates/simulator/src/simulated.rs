@@ -242,7 +242,7 @@ impl Machine for Simulated {
 /// Calls `service` again and again until the last worker has ended, and once more after that.
 fn serve(core: &SimCore, service: &Service<'_, Simulated>, world: &World) {
     loop {
-        core.sleep(service.interval_ticks);
+        core.sleep_between_rounds(service.interval_ticks);
         let last = world.closing.get();
         (service.tick)(core);
         if last {

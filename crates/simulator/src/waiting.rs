@@ -32,6 +32,8 @@ struct Seat {
     parked: Cell<bool>,
     /// Set while the core, a service, sleeps until its next round.
     asleep: Cell<bool>,
+    /// Time at which the core joined a queue that it has not left yet.
+    queued: Cell<Option<u64>>,
 }
 
 impl Waiting {
@@ -45,6 +47,7 @@ impl Waiting {
             since: Cell::new(0),
             parked: Cell::new(false),
             asleep: Cell::new(false),
+            queued: Cell::new(None),
         };
         Waiting { latest: RefCell::default(), seats: vec![seat; cores].into_boxed_slice() }
     }
@@ -81,6 +84,19 @@ impl Waiting {
         }
         self.seats[at as usize].before.set(seat.before.get());
         true
+    }
+
+    /// Notes that `core` is in a queue, and returns since when: `now` if it was in none.
+    pub(crate) fn queue(&self, core: usize, now: u64) -> u64 {
+        let queued = &self.seats[core].queued;
+        let since = queued.get().unwrap_or(now);
+        queued.set(Some(since));
+        since
+    }
+
+    /// Notes that `core` has left the queue, and returns when it had joined it. Returns `None` if it was in none.
+    pub(crate) fn leave_queue(&self, core: usize) -> Option<u64> {
+        self.seats[core].queued.take()
     }
 
     /// Notes that `core`, a service, sleeps until its key comes.

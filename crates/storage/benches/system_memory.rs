@@ -5,7 +5,7 @@
 //! by whole pages (`mprotect`), and each page is then touched for the first time (a page fault).
 
 use machine::{Machine, Native, NativeOptions};
-use std::{hint::black_box, time::Instant};
+use std::{hint::black_box, mem::take, time::Instant};
 
 /// Bytes of a block that glibc places 112 bytes apart.
 const BLOCK_BYTES: usize = 100;
@@ -17,11 +17,20 @@ const BLOCKS: usize = 250_000;
 const LARGE_BYTES: usize = 100 * 1024;
 const LARGE_BLOCKS: usize = 200;
 const ROUNDS: usize = 20;
+/// Bytes of a transaction's entry, and number of its entries.
+const ENTRY_BYTES: usize = 48;
+const ENTRIES: usize = 13;
+/// Number of transactions whose entries are timed together.
+const TRANSACTIONS: usize = 10_000;
 
 /// Costs of one round, in seconds.
 struct Costs {
     /// A block that is taken and given back.
     pair: f64,
+    /// A block that is taken while a transaction's others are.
+    taken: f64,
+    /// A block that is given back together with a transaction's others.
+    given_back: f64,
     /// A block from memory that was never used.
     fresh: f64,
     /// The first touch of a page that the arena has already.
@@ -48,7 +57,19 @@ fn touched() -> Vec<u8> {
     black_box(block)
 }
 
+/// Returns the cost of taking an entry beside a transaction's others, and of giving it back.
+fn entries() -> (f64, f64) {
+    let (mut taken, mut given_back) = (0.0, 0.0);
+    let mut blocks: [Vec<u8>; ENTRIES] = Default::default();
+    for _ in 0..TRANSACTIONS {
+        taken += each(ENTRIES, || blocks.iter_mut().for_each(|place| *place = block(ENTRY_BYTES)));
+        given_back += each(ENTRIES, || blocks.iter_mut().for_each(|place| drop(take(place))));
+    }
+    (taken / TRANSACTIONS as f64, given_back / TRANSACTIONS as f64)
+}
+
 fn round() -> Costs {
+    let (taken, given_back) = entries();
     let mut kept = vec![Vec::new(); BLOCKS];
     let fresh = each(BLOCKS, || kept.iter_mut().for_each(|place| *place = block(BLOCK_BYTES)));
     let pair = each(BLOCKS, || (0..BLOCKS).for_each(|_| drop(block(BLOCK_BYTES))));
@@ -57,7 +78,7 @@ fn round() -> Costs {
     let fault = each(pages, || large.iter_mut().for_each(|place| *place = touched()));
     // The blocks are not given back, so the next round's thread gets memory that was never used.
     std::mem::forget((kept, large));
-    Costs { pair, fresh, fault }
+    Costs { pair, taken, given_back, fresh, fault }
 }
 
 /// Prints the cheapest round of each kind: the others have waited for the hypervisor or for other programs.
@@ -71,6 +92,10 @@ fn main() {
     let page = (fresh - pair) * (PAGE_BYTES / STRIDE_BYTES) as f64;
     println!("cycles of {:.2} GHz:", machine.clock_hz() as f64 / 1e9);
     println!("  {pair:.0} for a block that is taken and given back");
+    let (taken, given_back) = (cycles(least(|c| c.taken)), cycles(least(|c| c.given_back)));
+    println!(
+        "  {taken:.0} and {given_back:.0} if a transaction takes {ENTRIES} before it gives them back"
+    );
     println!("  {fresh:.0} for a block that is kept, with {page:.0} more for each page of them");
     println!("  {:.0} of these for the page fault", cycles(least(|c| c.fault)));
 }

@@ -4,7 +4,8 @@
 //! measured program took all memory by malloc. The steps are those of glibc and Linux:
 //!
 //! - A thread has an arena of blocks of its own, so malloc itself meets nobody. A block that is given back is soon taken
-//!   again, which costs [`REUSE_CYCLES`] in all. A block that is kept comes from the end of the arena and costs
+//!   again, which costs [`REUSE_CYCLES`] in all. A transaction takes entries for all records before it gives them back, which
+//!   costs [`TAKE_CYCLES`] and [`GIVE_BACK_CYCLES`] each. A block that is kept comes from the end of the arena and costs
 //!   [`FRESH_CYCLES`].
 //! - An arena grows by whole pages (`mprotect`). For this it changes the address space, which all threads share. It holds
 //!   the lock of the address space alone for [`GROW_CYCLES`].
@@ -15,7 +16,7 @@
 //! the machine.
 //!
 //! The constants are those that `cargo bench -p kilocore-storage --bench system_memory` prints on a virtual machine of 2
-//! cores at 2.6 GHz with glibc 2.36: 18 cycles for a block that is given back, and 8300 for each page of kept blocks, 4300
+//! cores at 2.6 GHz with glibc 2.36: 18 cycles for a block that is given back at once, 16 and 20 for one of 13, and 8300 for each page of kept blocks, 4300
 //! of them for the page fault. A page is dearer there than on a machine without a hypervisor. All of a system call is taken
 //! to be under the lock.
 //!
@@ -25,8 +26,12 @@ use crate::reclaim::LoneWord;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, cold::Arc};
 use std::{collections::VecDeque, hint::black_box};
 
-/// Cost of a block that is taken and given back, in cycles.
+/// Cost of a block that is taken and given back at once, in cycles.
 const REUSE_CYCLES: u64 = 18;
+/// Cost of a block that a transaction takes beside others, in cycles.
+const TAKE_CYCLES: u64 = 16;
+/// Cost of giving back one of a transaction's blocks, in cycles. A thread keeps few blocks of a size at hand.
+const GIVE_BACK_CYCLES: u64 = 20;
 /// Cost of a block from the end of an arena, in cycles, without its pages.
 const FRESH_CYCLES: u64 = 18;
 /// Cost of the system call that lengthens an arena by a page, in cycles.
@@ -66,6 +71,10 @@ pub struct SystemMemory<M: Machine> {
 pub struct Heap {
     /// Bytes that are mapped, touched and not taken.
     left: u64,
+    /// Number of entries that the running attempt has taken.
+    entries: u64,
+    /// These entries natively.
+    taken: Vec<Vec<u8>>,
     /// Blocks that are kept natively, the oldest first.
     kept: VecDeque<Vec<u8>>,
     /// Number of their bytes.
@@ -101,6 +110,35 @@ impl<M: Machine> SystemMemory<M> {
                 (0..blocks).for_each(|_| drop(black_box(Vec::<u8>::with_capacity(ENTRY_BYTES))))
             }
         }
+    }
+
+    /// Takes `blocks` blocks for entries of the running attempt.
+    #[inline]
+    pub fn take_entries(core: &M::Core, heap: &mut Heap, blocks: u64) {
+        heap.entries += blocks;
+        match M::MODELLED {
+            true => core.compute(TAKE_CYCLES * blocks),
+            false => (0..blocks)
+                .for_each(|_| heap.taken.push(black_box(Vec::with_capacity(ENTRY_BYTES)))),
+        }
+    }
+
+    /// Gives back the entries of the running attempt, if it has taken any.
+    #[inline(always)]
+    pub fn give_back_entries(core: &M::Core, heap: &mut Heap) {
+        if heap.entries != 0 {
+            Self::give_back(core, heap);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_back(core: &M::Core, heap: &mut Heap) {
+        if M::MODELLED {
+            core.compute(GIVE_BACK_CYCLES * heap.entries);
+        }
+        heap.taken.clear();
+        heap.entries = 0;
     }
 
     /// Takes the two blocks of a row whose columns have `bytes` bytes, and keeps them.

@@ -344,9 +344,9 @@ impl<'s, M: Machine> Rows<'s, M> {
     /// accesses rows only ([`Txn::alone`]).
     #[inline(always)]
     pub fn txn<'a>(&self, start: Start<'a>, alone: bool) -> Txn<'a> {
-        let Start { attempt, read_only, partitions, plan } = start;
+        let Start { attempt, age, read_only, partitions, plan } = start;
         let planned = !plan.is_empty();
-        Txn { id: self.id(), age: None, attempt, read_only, partitions, planned, alone }
+        Txn { id: self.id(), age, attempt, read_only, partitions, planned, alone }
     }
 
     #[inline]

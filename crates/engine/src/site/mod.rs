@@ -25,8 +25,8 @@ use protocols::{
     mechanisms::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{
-    ByteKey, Epochs, Heap, Leaf, LeafRows, Piece, Record, RowHead, RowState, Space, Store, Table,
-    ValueSpace, Values,
+    ByteKey, Epochs, Heap, Leaf, LeafRows, Piece, Record, RowHead, RowState, Space, Store,
+    SystemMemory, Table, ValueSpace, Values,
 };
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
@@ -592,10 +592,13 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
     }
 
     fn commit(&mut self, timestamp: u64, log: &mut CommitLog<'_>) {
+        // The measured program gives entries back before it releases what it has locked.
+        SystemMemory::<M>::give_back_entries(self.data.core, &mut self.heap);
         self.protocol.commit(timestamp, log);
     }
 
     fn abort(&mut self) {
+        SystemMemory::<M>::give_back_entries(self.data.core, &mut self.heap);
         SessionProtocol::abort(&mut self.protocol);
     }
 

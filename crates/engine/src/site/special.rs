@@ -155,7 +155,8 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let entry = if entries == Allocator::Malloc { P::ENTRY_BLOCKS } else { 0 };
         let copy =
             if rows == Allocator::Malloc && shape.copies_records() { COPY_BLOCKS } else { 0 };
-        SystemMemory::<M>::reuse(core, entry.max(copy));
+        SystemMemory::<M>::take_entries(core, &mut self.heap, entry);
+        SystemMemory::<M>::reuse(core, copy.saturating_sub(entry));
         if P::KEEPS_VERSIONS
             && intent == Intent::Update
             && let Some(memory) = self.data.store.system_memory()

@@ -35,7 +35,7 @@ const LADDER: &[(&str, Step)] = &[
     ("opt0", |_| {}),
     ("opt1", |build| build.access.rows = Allocator::Arena),
     ("opt2", |build| build.workload.index = IndexChoice::Perfect),
-    ("opt3", |build| build.protocol.latch = LatchKind::Usual),
+    ("opt3", |build| build.protocol.latch = LatchKind::Yielding),
     ("opt4", |build| build.replicates_items = true),
     ("opt5", |build| {
         build.workload.bulk_insert = true;

@@ -9,7 +9,9 @@ use harness::{
     steadiness::Rule,
 };
 use machine::cold::Arc;
-use protocols::{LockForm, OlderAtPartition, ProtocolOptions, WaitingWriters, registry};
+use protocols::{
+    CommitLocks, LockForm, OlderAtPartition, ProtocolOptions, WaitingWriters, registry,
+};
 use serde::{Deserialize, Serialize};
 use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
 use workloads::tpcc_accesses::TpccAccessesOptions;
@@ -101,7 +103,7 @@ impl Configuration {
         let used = whole.filled_by(threads, row.threads.first_socket);
         let warehouse_sockets = placement.sockets(&used, row.warehouses, row.cores);
         let build = row.build();
-        let protocol_options = program_options(&build);
+        let protocol_options = program_options(row, &build);
         let back_off = BackOff::DBX1000;
         let seconds = options.effort.seconds(row, longest_wait_s(row, &protocol_options, back_off));
         Configuration {
@@ -158,8 +160,15 @@ impl Configuration {
 }
 
 /// Returns the options of the measured program, as far as its engine differs from ours by default.
-fn program_options(build: &Build) -> ProtocolOptions {
+fn program_options(row: &Measurement, build: &Build) -> ProtocolOptions {
+    let commit_locks =
+        build.protocol.commit_locks.map(|locks| match (locks, row.scheme.as_str()) {
+            // SILO and TICTOC unlock all before they try again. OCC keeps what it has locked.
+            (CommitLocks::Bounded { pauses }, "SILO" | "TICTOC") => CommitLocks::Retry { pauses },
+            _ => locks,
+        });
     ProtocolOptions {
+        commit_locks,
         // A lock is a list of owners under a latch.
         lock_form: LockForm::List,
         // OCC latches a record while it copies it.
@@ -286,8 +295,8 @@ mod tests {
             (Allocator::Malloc, 1)
         );
         let last = row("opt7");
-        let bounded = Some(CommitLocks::Bounded { pauses: 26 });
-        assert_eq!(last.plan.protocol_options.commit_locks, bounded);
+        let retries = Some(CommitLocks::Retry { pauses: 26 });
+        assert_eq!(last.plan.protocol_options.commit_locks, retries);
         assert_eq!(last.plan.protocol_options.timestamps, TimestampAllocation::Clock);
         assert!(last.workload.full_schema && last.workload.inserts && last.workload.bulk_insert);
         assert_eq!((last.plan.access.rows, last.workload.item_replicas), (Allocator::Arena, 2));

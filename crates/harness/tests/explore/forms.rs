@@ -45,6 +45,10 @@ forms! {
         "NO_WAIT" [("write-locks", "commit"), ("locks", "central"), ("lock-form", "counter")];
     no_wait_at_commit_central_listed:
         "NO_WAIT" [("write-locks", "commit"), ("locks", "central"), ("lock-form", "list")];
+    dl_detect_under_mutexes: "DL_DETECT" [("latch", "mutex")];
+    dl_detect_under_spinning: "DL_DETECT" [("latch", "spin")];
+    dl_detect_under_yielding_queues: "DL_DETECT" [("latch", "yielding")];
+    dl_detect_under_elided_latches: "DL_DETECT" [("latch", "elided")];
     dl_detect_readers_on_versions: "DL_DETECT" [("readers", "versions")];
     dl_detect_readers_on_versions_in_order:
         "DL_DETECT" [("readers", "versions"), ("deadlocks", "key-order")];
@@ -57,9 +61,18 @@ forms! {
     cicada_unsorted: "CICADA" [("contention-order", "off")];
     cicada_without_precheck: "CICADA" [("precheck", "off")];
     cicada_regulated: "CICADA" [("contention-regulation", "1ms")];
- silo_bounded: "SILO" [("commit-locks", "bounded:26")];
+    silo_bounded: "SILO" [("commit-locks", "bounded:26")];
     silo_hardly_patient: "SILO" [("commit-locks", "bounded:1")];
     tictoc_bounded: "TICTOC" [("commit-locks", "bounded:26")];
+    silo_in_rounds: "SILO" [("commit-locks", "retry:26")];
+    silo_in_one_round: "SILO" [("commit-locks", "retry:1")];
+    tictoc_in_rounds: "TICTOC" [("commit-locks", "retry:26")];
+    occ_in_rounds: "OCC" [("commit-locks", "retry:26")];
+    occ_locks_reads_in_rounds: "OCC" [("read-locks", "on"), ("commit-locks", "retry:26")];
+    occ_locks_reads_in_turn:
+        "OCC" [("read-locks", "on"), ("commit-locks", "bounded:26"), ("latch", "yielding")];
+    mocc_in_rounds: "MOCC" [("commit-locks", "retry:26"), ("hot-threshold", "1")];
+    no_wait_under_yielding_queues: "NO_WAIT" [("lock-form", "list"), ("latch", "yielding")];
     mvcc_in_turn: "MVCC" [("waiting-writers", "in-turn")];
     timestamp_in_turn: "TIMESTAMP" [("waiting-writers", "in-turn")];
     mvcc_without_queue: "MVCC" [("waiting-writers", "no-queue")];

@@ -136,6 +136,7 @@ bugs! {
     silo_adds_unlocked, within 2000;
     unsorted_write_locks;
     bounded_wait_lasts [Stuck(Deadlock(_))];
+    retry_keeps_locks [Stuck(Deadlock(_))];
     occ_validates_outside;
     tictoc_extends_locked;
     validation_skipped;

@@ -42,6 +42,10 @@ planted! {
     "SILO that locks its writes in their own order, as bounded waiting allows, waits without a bound",
     given { commit_locks: Some(CommitLocks::Bounded { pauses: 26 }) };
 
+    RETRY_KEEPS_LOCKS = "retry_keeps_locks" in "SILO" on "counters", Progress:
+    "SILO that begins to lock again keeps the locks of the round that failed",
+    given { commit_locks: Some(CommitLocks::Retry { pauses: 26 }) };
+
     ARIA_IGNORES_READS = "aria_ignores_reads" in "ARIA" on "ranges", CertificateOrLaw:
     "ARIA in which a member commits although one before it writes what it has read";
 

@@ -32,7 +32,7 @@ use super::{
     queue_latch::{LatchNodes, Latcher},
     two_phase_locking::Mode,
 };
-use crate::faults;
+use crate::{LatchKind, faults};
 use machine::{Arena, Core, Machine, OutOfMemory, Word, Zeroed, cold::Arc};
 use std::marker::PhantomData;
 use storage::RecordRef;
@@ -112,9 +112,18 @@ pub struct SharedSessions<M: Machine> {
 impl<M: Machine> SharedSessions<M> {
     /// Places `sessions` sessions, and a chunk of requests for each.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<SharedSessions<M>, OutOfMemory> {
+        SharedSessions::with_latches(arena, sessions, LatchKind::Usual)
+    }
+
+    /// As [`SharedSessions::new`], with latches of `kind`.
+    pub fn with_latches(
+        arena: &Arc<Arena>,
+        sessions: usize,
+        kind: LatchKind,
+    ) -> Result<SharedSessions<M>, OutOfMemory> {
         let count = sessions.max(1);
         let first = arena.allocate_for_sessions(size_of::<SharedSession<M>>() as u64, count)?;
-        let latches = LatchNodes::new::<M>(arena, sessions)?;
+        let latches = LatchNodes::of_kind::<M>(arena, sessions, kind)?;
         let requests = arena.allocate_for_sessions(Requests::<M>::CHUNK_BYTES, count)?;
         let arena = arena.clone();
         Ok(SharedSessions { arena, first, count, requests, latches, machine: PhantomData })

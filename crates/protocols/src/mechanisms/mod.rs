@@ -61,6 +61,7 @@ pub mod version_collector;
 pub mod version_times;
 pub mod versioned_readers;
 pub mod visibility;
+pub mod wait_limits;
 pub mod waits_for;
 pub mod wounding;
 pub mod write_set;

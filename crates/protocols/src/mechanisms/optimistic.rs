@@ -23,15 +23,16 @@
 
 use super::{
     node_set::NodeSet,
+    pauses::Pauses,
     record_set::RecordSet,
-    tid_word::{self, TidRecord},
+    tid_word::{self, ReadLocks, TidRecord},
     write_set::{WriteSet, write_through},
 };
 use crate::{
     Change, CommitLocks, CommitLog, Declaration, Delegated, Images, Isolation, Prepared, Protocol,
     ProtocolOptions, Txn, faults,
 };
-use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
+use machine::{Arena, Category, Core, Machine, OutOfMemory, cold::Arc};
 use storage::{Epochs, GuardRef, RecordRef, RowHead};
 use txn::{Abort, AbortReason, ColumnSet, Intent};
 
@@ -65,7 +66,7 @@ pub trait Rules<M: Machine>: Sized + Send + Sync + 'static {
     /// Returns how a read waits for the record's lock, if a record is locked while it is copied. Otherwise a copy that a writer has
     /// disturbed is repeated.
     #[inline(always)]
-    fn read_locks(&self) -> Option<CommitLocks> {
+    fn read_locks(&self) -> Option<ReadLocks> {
         None
     }
 
@@ -248,12 +249,78 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         commit_locks: CommitLocks,
         mut each: impl FnMut(u64),
     ) -> Result<(), Abort> {
+        if let CommitLocks::Retry { .. } = commit_locks {
+            self.lock_in_rounds(core, commit_locks, Footprint::lock_written)?;
+            // Other transactions change no word of a locked record.
+            for at in 0..self.writes.len() {
+                let record = self.writes.record(at);
+                each(core.load_relaxed(record.line(), record.cc().word()) & !C::LOCKED);
+            }
+            return Ok(());
+        }
+        self.lock_each_written(core, commit_locks, each)
+    }
+
+    #[inline(always)]
+    fn lock_each_written(
+        &mut self,
+        core: &M::Core,
+        commit_locks: CommitLocks,
+        mut each: impl FnMut(u64),
+    ) -> Result<(), Abort> {
         for at in 0..self.writes.len() {
             each(tid_word::lock(core, &self.writes.record(at), commit_locks)?);
             self.locked = at + 1;
             self.writes.check_presence(core, at)?;
         }
         Ok(())
+    }
+
+    /// As [`Footprint::lock_each_written`], for one round.
+    fn lock_written(&mut self, core: &M::Core, commit_locks: CommitLocks) -> Result<(), Abort> {
+        self.lock_each_written(core, commit_locks, |_| ())
+    }
+
+    /// Locks by `lock` in rounds, as [`CommitLocks::Retry`] says. A round that meets another transaction's lock is undone before the
+    /// next one. So nobody waits for a transaction that waits, and the number of rounds is limited.
+    #[cold]
+    fn lock_in_rounds(
+        &mut self,
+        core: &M::Core,
+        commit_locks: CommitLocks,
+        lock: fn(&mut Self, &M::Core, CommitLocks) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        let mut pauses = Pauses::default();
+        loop {
+            self.check_versions(core)?;
+            match lock(self, core, commit_locks) {
+                Err(abort) if abort.reason == AbortReason::LockConflict => {}
+                other => return other,
+            }
+            if !core.is_planted(faults::RETRY_KEEPS_LOCKS) {
+                self.unlock(core);
+            }
+            self.locked = 0;
+            let before = core.account(Category::Wait);
+            let goes_on = pauses.wait(core, commit_locks.pauses());
+            core.account(before);
+            if !goes_on {
+                return Err(Abort::because(AbortReason::LockConflict));
+            }
+        }
+    }
+
+    /// Aborts if a version that was read has been overwritten, and could not be validated. Nothing is locked for this.
+    fn check_versions(&self, core: &M::Core) -> Result<(), Abort> {
+        let is_overwritten = |read: &Observed<'s, M, C>| {
+            let now = core.load(read.record.line(), read.record.cc().word());
+            C::is_overwritten(read.word, now)
+        };
+        let decisive = |read: &&Observed<'s, M, C>| read.is_written || !C::OUTLASTS;
+        match self.reads.iter().filter(decisive).any(is_overwritten) {
+            true => Err(Abort::because(AbortReason::Validation)),
+            false => Ok(()),
+        }
     }
 
     /// Locks the records that were read together with the write set, as [`Footprint::lock_writes`] does, and in one order.
@@ -271,11 +338,22 @@ impl<'s, M: Machine, C: TidRecord> Footprint<'s, M, C> {
         if commit_locks.sorts() {
             self.all.sort();
         }
+        match commit_locks {
+            CommitLocks::Retry { .. } => {
+                self.lock_in_rounds(core, commit_locks, Footprint::lock_gathered)?;
+            }
+            _ => self.lock_gathered(core, commit_locks)?,
+        }
+        (0..self.writes.len()).try_for_each(|at| self.writes.check_presence(core, at))
+    }
+
+    /// Locks the records of both sets.
+    fn lock_gathered(&mut self, core: &M::Core, commit_locks: CommitLocks) -> Result<(), Abort> {
         for at in 0..self.all.len() {
             tid_word::lock(core, &self.all.get(at).0, commit_locks)?;
             self.locked = at + 1;
         }
-        (0..self.writes.len()).try_for_each(|at| self.writes.check_presence(core, at))
+        Ok(())
     }
 
     /// Returns whether the version that was read is still the newest, and no other transaction has locked it.

@@ -22,7 +22,8 @@
 //! at the same time.
 //!
 //! **Other kinds of latches** ([`LatchKind`]) exist for comparison (The Full Story of 1000 Cores, 3.3.1,
-//! opt3): a mutex, a spin latch with back-off, the queue on every machine, and a latch that hardware elides.
+//! opt3): a mutex, a spin latch with back-off, the queue on every machine, a queue whose sessions look at intervals, and a latch that
+//! hardware elides.
 
 use super::{elided_latch, pauses::Pauses};
 use crate::LatchKind;
@@ -140,6 +141,10 @@ impl<M: Machine> Latcher<M> {
             let before = self.at(before);
             core.store(&before.line, &before.next, self.node);
             core.wake(&before.line, &before.next);
+            if self.kind == Some(LatchKind::Yielding) {
+                core.wait_yielding(&own.line, &own.waits, |waits| waits != 0);
+                return core.notice_turn();
+            }
             core.wait_while(&own.line, &own.waits, |waits| waits != 0);
         }
     }
@@ -246,7 +251,7 @@ impl<M: Machine> Latcher<M> {
     fn queues(&self, core: &M::Core) -> bool {
         match self.kind {
             Some(LatchKind::Usual) => !core.overtakes(),
-            Some(LatchKind::Queue) => true,
+            Some(LatchKind::Queue | LatchKind::Yielding) => true,
             None | Some(LatchKind::Mutex | LatchKind::Spin | LatchKind::Elided) => false,
         }
     }

@@ -22,8 +22,17 @@ pub trait TidRecord: Zeroed + Send + Sync + 'static {
     /// Lock bit of this protocol's word.
     const LOCKED: u64 = LOCKED;
 
+    /// Set if a version that was read can still be valid after it was overwritten.
+    const OUTLASTS: bool = false;
+
     /// Returns the TID word.
     fn word(&self) -> &Word;
+
+    /// Returns true if the version that was read under `read` has been overwritten when the word is `now`.
+    #[inline(always)]
+    fn is_overwritten(read: u64, now: u64) -> bool {
+        now & !Self::LOCKED != read
+    }
 }
 
 /// Returns the first TID of `epoch` that is larger than `last`.
@@ -60,6 +69,15 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
     }
 }
 
+/// How a read waits for the lock of a record that is locked while it is copied.
+#[derive(Clone, Copy)]
+pub enum ReadLocks {
+    /// As a commit does.
+    AsCommits(CommitLocks),
+    /// In a queue, for as long as it takes. A thread in it looks at intervals and yields its processor.
+    InTurn,
+}
+
 /// Copies a row under the record's lock, for which it waits as `locks` says. Returns the word, unlocked, under which the
 /// copy is valid.
 ///
@@ -68,18 +86,36 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
 pub fn read_locked<M: Machine, C: TidRecord>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,
-    locks: CommitLocks,
+    locks: ReadLocks,
     columns: ColumnSet,
     out: &mut [u8],
 ) -> Result<(u64, RowHead), Abort> {
-    let before = lock(core, record, locks)?;
+    let before = match locks {
+        ReadLocks::AsCommits(commit_locks) => lock(core, record, commit_locks)?,
+        ReadLocks::InTurn => lock_in_turn(core, record),
+    };
     let head = record.copy_out(core, columns, out);
     core.store(record.line(), record.cc().word(), before);
     core.wake(record.line(), record.cc().word());
     Ok((before, head))
 }
 
-/// Locks the record to commit. With [`CommitLocks::Refuse`] aborts if another transaction has it
+/// Locks the record as [`ReadLocks::InTurn`] says. Returns the word as it was before.
+///
+/// The word has no queue. Whoever is the first to find it unlocked locks it, and then lets the time pass in which the first of a
+/// queue would have noticed its turn.
+fn lock_in_turn<M: Machine, C: TidRecord>(core: &M::Core, record: &RecordRef<'_, M, C>) -> u64 {
+    let (line, word) = (record.line(), record.cc().word());
+    loop {
+        let free = core.wait_yielding(line, word, |w| w & C::LOCKED != 0);
+        if core.cas(line, word, free, free | C::LOCKED).is_ok() {
+            core.notice_turn();
+            return free;
+        }
+    }
+}
+
+/// Locks the record to commit. With [`CommitLocks::Refuse`] and [`CommitLocks::Retry`] aborts if another transaction has it
 /// locked, and with [`CommitLocks::Bounded`] if that lasts. Returns the word as it was before.
 #[inline(always)]
 pub fn lock<M: Machine, C: TidRecord>(
@@ -91,7 +127,7 @@ pub fn lock<M: Machine, C: TidRecord>(
     loop {
         let free = match commit_locks {
             CommitLocks::Wait => core.wait_to_take(line, word, |w| w & C::LOCKED != 0),
-            CommitLocks::Refuse => core.load(line, word),
+            CommitLocks::Refuse | CommitLocks::Retry { .. } => core.load(line, word),
             CommitLocks::Bounded { .. } => wait_bounded(core, record, commit_locks)?,
         };
         if free & C::LOCKED != 0 {

@@ -35,6 +35,8 @@ impl MachineDescription {
         whole("core.record_access_cycles", self.core.record_access_cycles, 0, 1 << 20)?;
         whole("core.clock_read_cycles", self.core.clock_read_cycles, 0, 10_000)?;
         whole("core.pause_cycles", self.core.pause_cycles, 1, 10_000)?;
+        whole("core.yield_cycles", self.core.yield_cycles, 1, 1_000_000)?;
+        whole("core.late_wake_up_ns", self.core.late_wake_up_ns, 0, 1_000_000_000)?;
         let throughput = &self.core.smt_throughput;
         for (i, factor) in throughput.iter().enumerate() {
             real("core.smt_throughput", *factor, if i == 0 { 1.0 } else { 0.1 }, i as f64 + 1.0)?;

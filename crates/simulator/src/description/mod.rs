@@ -12,7 +12,7 @@ mod triangle;
 pub use builtin::builtin_names;
 pub use error::DescriptionError;
 
-use machine::{USUAL_CLOCK_READ_CYCLES, USUAL_PAUSE_CYCLES};
+use machine::{USUAL_CLOCK_READ_CYCLES, USUAL_PAUSE_CYCLES, USUAL_YIELD_CYCLES};
 use serde::{Deserialize, Serialize};
 
 /// Hardware, as a machine file describes it. Exactly one of `mesh` and `sockets` is present.
@@ -80,6 +80,12 @@ pub struct CoreDescription {
     /// Cycles of the instruction by which a spinning thread lets its siblings run: PAUSE on x86-64.
     #[serde(default = "usual_pause")]
     pub pause_cycles: u64,
+    /// Cycles of a call of the operating system by which a thread yields its processor and finds that nothing else is to run.
+    #[serde(default = "usual_yield")]
+    pub yield_cycles: u64,
+    /// Time by which the operating system wakes a sleeping thread late, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late_wake_up_ns: u64,
     /// Throughput of a core with 1, 2, ... threads on it, as a multiple of one thread's.
     pub smt_throughput: Vec<f64>,
 }
@@ -95,6 +101,10 @@ fn usual_clock_read() -> u64 {
 
 fn usual_pause() -> u64 {
     USUAL_PAUSE_CYCLES
+}
+
+fn usual_yield() -> u64 {
+    USUAL_YIELD_CYCLES
 }
 
 /// Description of a cache of address translations.

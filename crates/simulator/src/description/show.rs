@@ -86,6 +86,8 @@ impl MachineDescription {
         figure(access, &core.record_access_cycles, "cycles", "record_access_cycles");
         figure("reading of the clock", &core.clock_read_cycles, "cycles", "clock_read_cycles");
         figure("pause while spinning", &core.pause_cycles, "cycles", "pause_cycles");
+        figure("yield of the processor", &core.yield_cycles, "cycles", "yield_cycles");
+        figure("late wake-up", &core.late_wake_up_ns, "ns", "late_wake_up_ns");
         let throughput = format!("{:?}", core.smt_throughput);
         figure("SMT throughput", &throughput, "of one thread", "smt_throughput");
         if let Some(tlb) = &self.tlb {

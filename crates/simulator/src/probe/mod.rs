@@ -9,7 +9,7 @@ use crate::description::{
     CacheDescription, CoreDescription, DescriptionError, LevelDescription, MachineDescription,
     SharedCacheDescription, SocketsDescription, USUAL_LINE_BYTES, assumed_smt_throughput,
 };
-use machine::{USUAL_CLOCK_READ_CYCLES, USUAL_PAUSE_CYCLES};
+use machine::{USUAL_CLOCK_READ_CYCLES, USUAL_PAUSE_CYCLES, USUAL_YIELD_CYCLES};
 use std::path::Path;
 use topology::Topology;
 
@@ -108,6 +108,8 @@ impl Measuring {
             record_access_cycles: 0,
             clock_read_cycles: USUAL_CLOCK_READ_CYCLES,
             pause_cycles: USUAL_PAUSE_CYCLES,
+            yield_cycles: USUAL_YIELD_CYCLES,
+            late_wake_up_ns: 0,
             smt_throughput: self.smt_throughput(),
         };
         self.notes.push(format!("a store buffer of {STORE_BUFFER_LINES} lines is assumed"));

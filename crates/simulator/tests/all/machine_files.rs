@@ -73,7 +73,7 @@ fn latencies_that_break_the_triangle_are_refused_with_the_three_sockets() {
     let error = error_of_flex("latency_ns = 259 ", "latency_ns = 2590 ");
     assert_eq!(
         error,
-        "my.toml:45: sockets.within_chassis: socket 0 to 3 2590 ns (2hop), but 0 to 1 242.5 ns (1hop) and 1 to 3 242.5 ns \
+        "my.toml:46: sockets.within_chassis: socket 0 to 3 2590 ns (2hop), but 0 to 1 242.5 ns (1hop) and 1 to 3 242.5 ns \
          (1hop); allowed: no way longer than the way through a third socket"
     );
     let text = MachineDescription::builtin_text("superdome-flex").unwrap();

@@ -1,0 +1,95 @@
+//! Waits of a core: for a write of another core, in a queue, or for a time.
+
+use super::{LATEST, SimCore};
+use crate::{
+    line::{SimLine, WAITERS},
+    looks::Intervals,
+    queue::{IDLE, key},
+};
+use machine::{Category, Core, NEVER, TimedOut, Word};
+
+impl SimCore {
+    /// Returns the intervals between the looks of a thread in a queue. A yield is work.
+    pub(super) fn intervals(&self) -> Intervals {
+        let model = &self.world.model;
+        Intervals { pause: model.pause, one_yield: self.slowed(model.yields) }
+    }
+
+    /// Notes that the core is in a queue. Returns the time at which it begins to yield.
+    fn yields_from(&self) -> u64 {
+        let since = self.world.waiting.queue(usize::from(self.id), self.clock.get());
+        since + self.intervals().before_yields()
+    }
+
+    /// Waits until `condition` no longer holds, or until the deadline. A core that `queues` yields after a while, which is
+    /// work, and notices its turn in [`Core::notice_turn`].
+    #[inline]
+    pub(super) fn wait_or_queue(
+        &self,
+        line: &SimLine,
+        word: &Word,
+        (deadline, queues): (u64, bool),
+        condition: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64, TimedOut> {
+        let value = self.load(line, word);
+        if !condition(value) {
+            return Ok(value);
+        }
+        let before = self.account(Category::Wait);
+        let result = self.park(line, word, (deadline, queues), condition);
+        self.account(before);
+        result
+    }
+
+    /// Does `wait`, during which siblings have the core for themselves. Fibers do not count as siblings: when one of them
+    /// waits, the core executes another one.
+    pub(super) fn rest<R>(&self, wait: impl FnOnce() -> R) -> R {
+        let siblings = self.world.model.siblings.as_ref().filter(|_| self.world.crews.is_none());
+        let physical = self.seat.get().physical();
+        siblings.inspect(|siblings| siblings.rests(physical));
+        let result = wait();
+        siblings.inspect(|siblings| siblings.goes_on(physical));
+        result
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn park(
+        &self,
+        line: &SimLine,
+        word: &Word,
+        (deadline, queues): (u64, bool),
+        condition: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64, TimedOut> {
+        let offset = self.world.offset(line);
+        let yields = if queues { self.yields_from() } else { NEVER };
+        loop {
+            let now = self.clock.get();
+            if self.world.ending.get() || now >= deadline {
+                return Err(TimedOut);
+            }
+            line.set_flag(WAITERS);
+            self.world.waiting.park(usize::from(self.id), offset, now);
+            let end = if now < yields { deadline.min(yields) } else { deadline };
+            // An end beyond the latest key never comes.
+            let until = if end > LATEST { IDLE } else { key(end, usize::from(self.id)) };
+            self.leave_crew();
+            if now < yields {
+                self.rest(|| self.suspend(until));
+            } else {
+                self.suspend(until);
+            }
+            self.catch_up();
+            // The wait ends before the core waits for its turn in the crew. Otherwise a write to the line would wake it there.
+            let timed_out = self.world.waiting.give_up(usize::from(self.id));
+            self.enter_crew();
+            if timed_out {
+                continue;
+            }
+            let value = self.load(line, word);
+            if !condition(value) {
+                return Ok(value);
+            }
+        }
+    }
+}
