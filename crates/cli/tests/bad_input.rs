@@ -116,7 +116,10 @@ fn options_of_the_engine_and_the_end_of_a_run() {
     let elided = &["latch=elided", "native machine no longer elide latches", "mutex"];
     refused("run ycsb --cc WAIT_DIE --cc-option latch=elided", elided);
     refused("run ycsb --engine-option index-pointers=far", &["private, shared, per-socket"]);
-    refused("run ycsb --cc SILO --cc-option latch=spin", &["latch is only for DL_DETECT, NO_WAIT, WAIT_DIE"]);
+    refused(
+        "run ycsb --cc SILO --cc-option latch=spin",
+        &["latch is only for DL_DETECT, NO_WAIT, WAIT_DIE"],
+    );
 }
 
 #[test]

@@ -6,3 +6,4 @@ mod links;
 mod machine_files;
 mod shapes;
 mod simulated;
+mod waits;
