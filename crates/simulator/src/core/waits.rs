@@ -83,7 +83,8 @@ impl SimCore {
             // The wait ends before the core waits for its turn in the crew. Otherwise a write to the line would wake it there.
             let timed_out = self.world.waiting.give_up(usize::from(self.id));
             self.enter_crew();
-            if timed_out {
+            // If only the time before the first yield is over, the wait goes on. Another fiber can have ended it meanwhile.
+            if timed_out && (self.clock.get() >= deadline || condition(word.peek())) {
                 continue;
             }
             let value = self.load(line, word);
