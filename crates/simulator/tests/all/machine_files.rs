@@ -26,13 +26,13 @@ fn every_builtin_machine_loads_and_survives_a_round_trip() {
 #[test]
 fn a_missing_value_is_named_with_its_table() {
     let error = error_of(|t| t.replace("hop_cycles = 2", "# hop_cycles = 2"));
-    assert!(error.starts_with("my.toml:31: mesh.hop_cycles: missing"), "{error}");
+    assert!(error.starts_with("my.toml:32: mesh.hop_cycles: missing"), "{error}");
 }
 
 #[test]
 fn a_negative_value_is_refused() {
     let error = error_of(|t| t.replace("size_kib = 32 ", "size_kib = -32 "));
-    assert!(error.starts_with("my.toml:20: l1.size_kib: "), "{error}");
+    assert!(error.starts_with("my.toml:21: l1.size_kib: "), "{error}");
     assert!(error.contains("-32") && error.contains("allowed: whole numbers from 0"), "{error}");
     let error = error_of(|t| t.replace("latency_ns = 100", "latency_ns = -100"));
     assert!(
@@ -45,7 +45,7 @@ fn a_negative_value_is_refused() {
 fn an_unknown_key_is_refused() {
     let error = error_of(|t| t.replace("[l1]", "[l1]\nways = 8"));
     assert!(
-        error.starts_with("my.toml:20: l1.ways: unknown field `ways`, allowed: `size_kib`"),
+        error.starts_with("my.toml:21: l1.ways: unknown field `ways`, allowed: `size_kib`"),
         "{error}"
     );
 }
@@ -57,7 +57,7 @@ fn zero_and_nonsense_are_refused() {
     let error = error_of(|t| t.replace("memory_parallelism = 1", "memory_parallelism = nan"));
     assert!(error.contains("core.memory_parallelism: NaN is not allowed"), "{error}");
     let error = error_of(|t| t.replace("[mesh]", "[mesh"));
-    assert!(error.starts_with("my.toml:31: "), "{error}");
+    assert!(error.starts_with("my.toml:32: "), "{error}");
 }
 
 /// Returns the error of the Superdome Flex's machine file after a change.
@@ -73,7 +73,7 @@ fn latencies_that_break_the_triangle_are_refused_with_the_three_sockets() {
     let error = error_of_flex("latency_ns = 259 ", "latency_ns = 2590 ");
     assert_eq!(
         error,
-        "my.toml:46: sockets.within_chassis: socket 0 to 3 2590 ns (2hop), but 0 to 1 242.5 ns (1hop) and 1 to 3 242.5 ns \
+        "my.toml:47: sockets.within_chassis: socket 0 to 3 2590 ns (2hop), but 0 to 1 242.5 ns (1hop) and 1 to 3 242.5 ns \
          (1hop); allowed: no way longer than the way through a third socket"
     );
     let text = MachineDescription::builtin_text("superdome-flex").unwrap();
