@@ -20,7 +20,8 @@
 //!
 //! - `read-locks`, for comparison: a record is latched while it is copied, and a commit latches the records that were read
 //!   together with those to be written, in one order (the program of *The Full Story of 1000 Cores*). Otherwise a reader's
-//!   latch would look like a change to those that validate. With `latch=yielding` reads wait for latches in a queue.
+//!   latch would look like a change to those that validate. With `latch=yielding` reads wait for latches in
+//!   a queue. Other kinds of latches change nothing here.
 //! - `validation=central`, for comparison: the whole commit runs in one critical section (Kung and Robinson,
 //!   section 4, serial validation; Abyss 4.3 began with it). Then only readers find a record latched, and they wait
 //!   until the row is complete.

@@ -25,6 +25,7 @@ use crate::{
 use corosensei::Yielder;
 use machine::{Breakdown, Category, Core, NEVER, TimedOut, Word};
 use std::{cell::Cell, rc::Rc, sync::atomic::Ordering::Relaxed};
+use waits::Wait;
 
 /// Bytes that a record's own words take of its first line. The body starts behind them.
 pub const HEADER_BYTES: usize = 16;
@@ -620,7 +621,7 @@ impl Core for SimCore {
         deadline: u64,
         mut condition: impl FnMut(u64) -> bool,
     ) -> Result<u64, TimedOut> {
-        self.wait_or_queue(line, word, (deadline, false), &mut condition)
+        self.wait(Wait { line, word, deadline, queues: false }, &mut condition)
     }
 
     fn wait_yielding(
@@ -629,7 +630,8 @@ impl Core for SimCore {
         word: &Word,
         mut condition: impl FnMut(u64) -> bool,
     ) -> u64 {
-        let value = self.wait_or_queue(line, word, (NEVER, true), &mut condition);
+        let wait = Wait { line, word, deadline: NEVER, queues: true };
+        let value = self.wait(wait, &mut condition);
         value.unwrap_or_else(|TimedOut| word.peek())
     }
 

@@ -1,4 +1,5 @@
-//! When a thread in a queue notices that its turn has come, if it looks at intervals and yields its processor between them.
+//! Computes when a thread in a queue notices that its turn has come. The thread looks at intervals, and yields its processor between
+//! them.
 //!
 //! The model's other waits end as soon as the awaited line has arrived. A thread in a queue for a latch looks less often in some
 //! programs. It notices its turn late, the later the longer it has waited, and the latch is unused meanwhile.
@@ -12,9 +13,9 @@ const PAUSES: u64 = 31;
 /// Cycles of what a waiting thread does between its looks.
 #[derive(Clone, Copy)]
 pub(crate) struct Intervals {
-    /// Of a PAUSE instruction.
+    /// Cycles of a PAUSE instruction.
     pub pause: u64,
-    /// Of a call by which the thread yields its processor.
+    /// Cycles of a call by which the thread yields its processor.
     pub one_yield: u64,
 }
 

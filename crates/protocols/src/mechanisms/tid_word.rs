@@ -72,9 +72,9 @@ pub fn read_consistently<M: Machine, C: TidRecord>(
 /// How a read waits for the lock of a record that is locked while it is copied.
 #[derive(Clone, Copy)]
 pub enum ReadLocks {
-    /// As a commit does.
+    /// The read waits as a commit does.
     AsCommits(CommitLocks),
-    /// In a queue, for as long as it takes. A thread in it looks at intervals and yields its processor.
+    /// The read waits in a queue for as long as it takes. A thread in it looks at intervals and yields its processor.
     InTurn,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Deadlocks, ProtocolOptions};
 
-/// Which waits are allowed, when a waiter searches for a deadlock, and when it gives up.
+/// The limits say which waits are allowed, when a waiter searches for a deadlock, and when it gives up.
 #[derive(Clone, Copy)]
 pub struct Limits {
     /// Set if a transaction waits only for a lock beyond all locks that it holds. Then nobody searches.

@@ -1,4 +1,4 @@
-//! What an optimistic commit does at a record that another transaction has locked.
+//! Says how an optimistic commit behaves at a record that another transaction has locked.
 
 use std::fmt;
 

@@ -8,6 +8,17 @@ use crate::{
 };
 use machine::{Category, Core, NEVER, TimedOut, Word};
 
+/// A wait for a word.
+#[derive(Clone, Copy)]
+pub(super) struct Wait<'a> {
+    pub line: &'a SimLine,
+    pub word: &'a Word,
+    /// Time at which the wait ends in any case.
+    pub deadline: u64,
+    /// Set if the core waits in a queue. It yields after a while, which is work, and notices its turn in [`Core::notice_turn`].
+    pub queues: bool,
+}
+
 impl SimCore {
     /// Returns the intervals between the looks of a thread in a queue. A yield is work.
     pub(super) fn intervals(&self) -> Intervals {
@@ -21,22 +32,19 @@ impl SimCore {
         since + self.intervals().before_yields()
     }
 
-    /// Waits until `condition` no longer holds, or until the deadline. A core that `queues` yields after a while, which is
-    /// work, and notices its turn in [`Core::notice_turn`].
+    /// Waits until `condition` no longer holds, or until the deadline.
     #[inline]
-    pub(super) fn wait_or_queue(
+    pub(super) fn wait(
         &self,
-        line: &SimLine,
-        word: &Word,
-        (deadline, queues): (u64, bool),
+        wait: Wait<'_>,
         condition: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64, TimedOut> {
-        let value = self.load(line, word);
+        let value = self.load(wait.line, wait.word);
         if !condition(value) {
             return Ok(value);
         }
         let before = self.account(Category::Wait);
-        let result = self.park(line, word, (deadline, queues), condition);
+        let result = self.park(wait, condition);
         self.account(before);
         result
     }
@@ -56,11 +64,10 @@ impl SimCore {
     #[inline(never)]
     fn park(
         &self,
-        line: &SimLine,
-        word: &Word,
-        (deadline, queues): (u64, bool),
+        wait: Wait<'_>,
         condition: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64, TimedOut> {
+        let Wait { line, word, deadline, queues } = wait;
         let offset = self.world.offset(line);
         let yields = if queues { self.yields_from() } else { NEVER };
         loop {
