@@ -130,6 +130,19 @@ pub trait Core {
         self.wait_while(line, word, condition)
     }
 
+    /// Waits as [`Core::wait_while`] does, for a word that nobody else waits for and that the core looks at after every `pauses` PAUSE
+    /// instructions. Only the simulated machine heeds the interval: there the wait ends with a look.
+    fn wait_looking(
+        &self,
+        line: &Self::Line,
+        word: &Word,
+        pauses: u64,
+        condition: impl FnMut(u64) -> bool,
+    ) -> u64 {
+        let _ = pauses;
+        self.wait_while(line, word, condition)
+    }
+
     /// Lets the time pass until the next look of the core, if it was served in its turn after [`Core::wait_yielding`]. Only the
     /// simulated machine needs it.
     #[inline(always)]

@@ -37,7 +37,7 @@ use crate::{
         inlined_version,
         loose_clocks::{LooseClock, LooseClocks},
         pending_validation::Footprint,
-        prewrite::Prewriter,
+        prewrite::{Prewriter, Waiting},
         range_times, version_chain,
         version_collector::{VersionCollector, Versions},
         version_times::Times,
@@ -124,7 +124,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
     }
 
     fn worker<'s>(&'s self, _: &'s Epochs<M>, session: usize) -> Worker<'s, M> {
-        let prewriter = Prewriter::new(&self.versions.latches, session, Default::default());
+        let prewriter = Prewriter::new(&self.versions.latches, session, &Waiting::racing());
         Worker {
             session,
             clock: LooseClock::new(session),
@@ -244,7 +244,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
     ) {
         let Worker { footprint, collector, .. } = &mut *worker;
         let Footprint { pending, writes, .. } = footprint;
-        let due = collector.install(core, &pending.latcher, timestamp, writes, log, |_, _| {});
+        let due = collector.install(core, pending.decider(), timestamp, writes, log, |_, _| {});
         self.end(core, worker);
         worker.clock.committed();
         worker.commits = worker.commits.saturating_add(1);

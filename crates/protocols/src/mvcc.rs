@@ -28,12 +28,11 @@
 //! [`version_collector`]: crate::mechanisms::version_collector
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, WaitingWriters,
-    faults,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, faults,
     mechanisms::{
         absence_times::AbsenceTimes,
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
-        prewrite::Prewriter,
+        prewrite::{Prewriter, Waiting},
         range_times,
         timestamp_allocator::{TimestampAllocator, TimestampSource},
         version_chain,
@@ -54,7 +53,7 @@ pub struct MvccRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     versions: Versions<M>,
     absences: AbsenceTimes<M>,
-    waiting: WaitingWriters,
+    waiting: Waiting<M>,
 }
 
 type Record<'s, M> = RecordRef<'s, M, Times>;
@@ -90,7 +89,7 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["waiting-writers"]
+        &["waiting-writers", "latch"]
     }
 
     fn create(
@@ -100,15 +99,15 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
     ) -> Result<Self, OutOfMemory> {
         Ok(MvccRules {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
-            versions: Versions::new(arena, sessions)?,
+            versions: Versions::with_latches(arena, sessions, options.latch)?,
             absences: AbsenceTimes::new(arena)?,
-            waiting: options.waiting_writers,
+            waiting: Waiting::new(arena, options.waiting_writers, sessions)?,
         })
     }
 
     fn own<'s>(&'s self, session: usize) -> Own<'s, M> {
         Own {
-            prewrites: Prewriter::new(&self.versions.latches, session, self.waiting),
+            prewrites: Prewriter::new(&self.versions.latches, session, &self.waiting),
             session,
             source: TimestampSource::new(session),
             collector: self.versions.collector(session),
@@ -186,8 +185,8 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
         timestamp: u64,
         log: &mut CommitLog<'_>,
     ) {
-        let latcher = &own.prewrites.latcher;
-        let due = own.collector.install(core, latcher, timestamp, writes, log, |_, _| {});
+        let decider = own.prewrites.decider();
+        let due = own.collector.install(core, decider, timestamp, writes, log, |_, _| {});
         self.end(core, own, writes);
         if due {
             own.collector.collect(core, &own.prewrites.latcher, timestamp);

@@ -151,7 +151,7 @@ pub enum WaitingWriters {
     /// Those that wait for a decision all try again after it.
     #[default]
     Race,
-    /// Those that wait for a decision take turns by timestamp (the codes of 2014 and 2022).
+    /// Those that wait for a decision queue in the order of timestamps (the codes of 2014 and 2022).
     InTurn,
     /// As [`WaitingWriters::Race`], but a writer does not queue for a latch: it is refused if it finds the record latched.
     /// In a queue its timestamp ages, until it comes too late.
@@ -194,7 +194,7 @@ pub enum LatchKind {
     Usual,
     /// One word. A session that finds the latch held spins for a while and then sleeps until it is released.
     Mutex,
-    /// One word. A session that finds the latch held looks again after 1, 3, 7, 15, 15, ... PAUSE instructions.
+    /// One word. A session that finds the latch held tries again after 1, 3, 7, 15, 15, ... PAUSE instructions.
     Spin,
     /// A queue in which each session waits at a line of its own (MCS).
     Queue,
@@ -519,7 +519,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "latch",
-        summary: "latches over lists of requests: what suits the machine, a mutex, spinning, a queue, a queue that yields (Full story, opt3)",
+        summary: "latches over lists of requests and over timestamps of records: what suits the machine, a mutex, spinning, a queue, a queue that yields (Full story, opt3)",
         allowed: "usual, mutex, spin, queue, yielding, elided",
         set: |options, value| {
             let latch = LATCHES.iter().find(|(name, _)| *name == value)?;

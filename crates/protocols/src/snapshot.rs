@@ -220,10 +220,16 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
         let Own { announcer, collector, stamps, .. } = &mut *own;
         // Readers without the latch must find the marks before any new value: see `Announcer::read_newest`.
         core.fence_release();
-        let due =
-            collector.install(core, &announcer.latcher, stamp, writes, log, |record, older| {
+        let due = collector.install(
+            core,
+            (&announcer.latcher).into(),
+            stamp,
+            writes,
+            log,
+            |record, older| {
                 C::installed(core, stamps, record, older, stamp);
-            });
+            },
+        );
         self.end(core, own, writes);
         if due {
             own.collector.collect(core, &own.announcer.latcher, stamp);

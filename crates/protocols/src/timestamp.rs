@@ -21,11 +21,10 @@
 //!   the same version or is refused.
 
 use crate::{
-    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, WaitingWriters,
-    faults,
+    CommitLog, Declaration, Isolation, ProtocolOptions, TimestampAllocation, Txn, faults,
     mechanisms::{
         announced_writes::{Access, AnnouncedWrites, Announces, Rules},
-        prewrite::{Prewriter, Prewritten, too_late},
+        prewrite::{Prewriter, Prewritten, Waiting, too_late},
         queue_latch::LatchNodes,
         range_times::{self, Timed},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
@@ -45,7 +44,7 @@ pub struct TimestampRules<M: Machine> {
     allocator: TimestampAllocator<M>,
     floor: TimestampFloor<M>,
     latches: LatchNodes,
-    waiting: WaitingWriters,
+    waiting: Waiting<M>,
 }
 
 /// Timestamps of a record, under a latch.
@@ -58,8 +57,8 @@ pub struct Times {
     rts: Word,
     /// Timestamp of the write that is announced and not decided; 0 if none.
     pending: Word,
-    /// Timestamp of the earliest writer that waits for that decision; 0 if none.
-    successor: Word,
+    /// First node of the queue for that decision; 0 if none.
+    queue: Word,
 }
 
 // SAFETY: all fields are words, for which zeros are a valid value.
@@ -81,8 +80,8 @@ impl Prewritten for Times {
         &self.pending
     }
 
-    fn successor(&self) -> &Word {
-        &self.successor
+    fn queue(&self) -> &Word {
+        &self.queue
     }
 }
 
@@ -120,7 +119,7 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["waiting-writers"]
+        &["waiting-writers", "latch"]
     }
 
     fn create(
@@ -131,14 +130,14 @@ impl<M: Machine> Rules<M> for TimestampRules<M> {
         Ok(TimestampRules {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
             floor: TimestampFloor::new(arena)?,
-            latches: LatchNodes::new::<M>(arena, sessions)?,
-            waiting: options.waiting_writers,
+            latches: LatchNodes::of_kind::<M>(arena, sessions, options.latch)?,
+            waiting: Waiting::new(arena, options.waiting_writers, sessions)?,
         })
     }
 
     fn own<'s>(&'s self, session: usize) -> Own<'s, M> {
         Own {
-            prewrites: Prewriter::new(&self.latches, session, self.waiting),
+            prewrites: Prewriter::new(&self.latches, session, &self.waiting),
             source: TimestampSource::new(session),
             scanned: Vec::new(),
         }

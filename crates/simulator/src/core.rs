@@ -638,11 +638,18 @@ impl Core for SimCore {
     fn notice_turn(&self) {
         if let Some(since) = self.world.waiting.leave_queue(usize::from(self.id)) {
             let waited = self.clock.get() - since;
-            let before = self.account(Category::Wait);
-            self.clock.set(since + self.intervals().next_look(waited));
-            self.take_turn();
-            self.account(before);
+            self.look_at(since + self.intervals().next_look(waited));
         }
+    }
+
+    fn wait_looking(
+        &self,
+        line: &SimLine,
+        word: &Word,
+        pauses: u64,
+        condition: impl FnMut(u64) -> bool,
+    ) -> u64 {
+        self.wait_for_look(line, word, pauses * self.world.model.pause, condition)
     }
 
     #[inline]

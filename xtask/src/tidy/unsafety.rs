@@ -107,6 +107,7 @@ const LISTED: &[(&str, &str)] = &[
         "crates/protocols/src/mechanisms/waits_for.rs",
         "the rows of a graph lie by number in an arena",
     ),
+    ("crates/protocols/src/mechanisms/turns.rs", "nodes are words at offsets of an arena"),
     (
         "crates/protocols/src/mechanisms/queue_latch.rs",
         "latch nodes are named by offsets of an arena",

@@ -10,7 +10,7 @@ use harness::{
 };
 use machine::cold::Arc;
 use protocols::{
-    CommitLocks, LockForm, OlderAtPartition, ProtocolOptions, WaitingWriters, registry,
+    CommitLocks, LatchKind, LockForm, OlderAtPartition, ProtocolOptions, WaitingWriters, registry,
 };
 use serde::{Deserialize, Serialize};
 use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
@@ -169,6 +169,8 @@ fn program_options(row: &Measurement, build: &Build) -> ProtocolOptions {
         });
     ProtocolOptions {
         commit_locks,
+        // The latch of MVCC is a word in every build.
+        latch: if row.scheme == "MVCC" { LatchKind::Spin } else { build.protocol.latch },
         // A lock is a list of owners under a latch.
         lock_form: LockForm::List,
         // OCC latches a record while it copies it.

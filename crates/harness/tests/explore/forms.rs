@@ -75,6 +75,11 @@ forms! {
     no_wait_under_yielding_queues: "NO_WAIT" [("lock-form", "list"), ("latch", "yielding")];
     mvcc_in_turn: "MVCC" [("waiting-writers", "in-turn")];
     timestamp_in_turn: "TIMESTAMP" [("waiting-writers", "in-turn")];
+    mvcc_in_turn_under_spinning: "MVCC" [("waiting-writers", "in-turn"), ("latch", "spin")];
+    mvcc_under_queues: "MVCC" [("latch", "queue")];
+    mvcc_under_elided_latches: "MVCC" [("waiting-writers", "in-turn"), ("latch", "elided")];
+    timestamp_under_mutexes: "TIMESTAMP" [("waiting-writers", "in-turn"), ("latch", "mutex")];
+    timestamp_under_yielding_queues: "TIMESTAMP" [("latch", "yielding")];
     mvcc_without_queue: "MVCC" [("waiting-writers", "no-queue")];
     timestamp_without_queue: "TIMESTAMP" [("waiting-writers", "no-queue")];
     occ_locks_reads: "OCC" [("read-locks", "on")];

@@ -110,8 +110,9 @@ bugs! {
     batches_called_strict;
     mvcc_reads_past_writers;
     mvcc_without_read_marks;
-    prewrite_forgets_successor [Stuck(Deadlock(_))];
-    prewrite_names_twice [Stuck(Deadlock(_))];
+    prewrite_forgets_queue [Stuck(Deadlock(_))];
+    turn_is_taken_twice [Stuck(Deadlock(_))];
+    turns_skip_readers [Stuck(Deadlock(_))];
     mvcc_collects_under_readers [Panic(_)], "a version was collected";
     cicada_without_rts_check;
     cicada_reads_past_pending;

@@ -15,12 +15,16 @@ planted! {
     "MVCC's reader takes the version before an announced earlier write, and may commit although that \
      write is undecided (write skew, as in early multi-version code)";
 
-    PREWRITE_FORGETS_SUCCESSOR = "prewrite_forgets_successor" in "MVCC" on "counters" by (4, 4), Progress:
-    "MVCC's writer that aborts removes its prewrite and names no successor: the one that waits goes on, and is named later",
+    PREWRITE_FORGETS_QUEUE = "prewrite_forgets_queue" in "MVCC" on "counters" by (4, 4), Progress:
+    "MVCC's writer that aborts removes its prewrite and tells nobody in the queue: who waits there waits for ever",
     given { waiting_writers: WaitingWriters::InTurn };
 
-    PREWRITE_NAMES_TWICE = "prewrite_names_twice" in "MVCC" on "counters" by (4, 4), Progress:
-    "MVCC's successor stays named after its turn: the next decision gives the turn to a transaction that is gone",
+    TURN_IS_TAKEN_TWICE = "turn_is_taken_twice" in "MVCC" on "counters" by (4, 4), Progress:
+    "MVCC's writer stays in the queue after its turn: the next decision gives the turn to a transaction that is gone",
+    given { waiting_writers: WaitingWriters::InTurn };
+
+    TURNS_SKIP_READERS = "turns_skip_readers" in "MVCC" on "counters" by (4, 4), Progress:
+    "MVCC's decision takes the readers before the first writer out of the queue, and does not tell them",
     given { waiting_writers: WaitingWriters::InTurn };
 
     MVCC_WITHOUT_READ_MARKS = "mvcc_without_read_marks" in "MVCC" on "counters", CertificateOrLaw:

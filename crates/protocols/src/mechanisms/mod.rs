@@ -53,6 +53,7 @@ pub mod tid_word;
 pub mod timestamp_allocator;
 pub mod timestamp_floor;
 pub mod transaction_states;
+pub mod turns;
 pub mod two_phase_locking;
 pub mod undecided_versions;
 pub mod validity_word;

@@ -12,16 +12,16 @@
 //! first, as in the papers' code. Then fewer attempts abort, but a transaction waits for longer and
 //! keeps others waiting meanwhile:
 //!
-//! - A writer that waits enters its timestamp as the record's `successor`, if no earlier one is there.
-//! - Who decides a prewrite makes `pending` the successor's timestamp. This is the successor's prewrite,
-//!   announced on its behalf. All others meet it as they meet any other.
+//! - Whoever waits enters the record's queue, in the order of timestamps ([`super::turns`]).
+//! - Who decides a prewrite lets the readers in front of the queue go on, and the first writer, and makes `pending`
+//!   that writer's timestamp. This is the writer's prewrite, announced on its behalf. All others meet it
+//!   as they meet any other.
 //! - A writer that finds its own timestamp in `pending` goes on. If it then writes nothing, it passes
 //!   the turn on.
-//! - A writer that is not the successor looks again after each decision, and enters itself then.
 //!
-//! **Invariant.** All of this happens under the latch, and a record with a successor has a pending
-//! prewrite. So a successor is not forgotten: the pending prewrite is decided, and that hands over.
-//! A writer never leaves while it is the successor. So `pending` never names a transaction that is gone.
+//! **Invariant.** All of this happens under the latch, and a record with a queue has a pending
+//! prewrite. So nobody is forgotten: the pending prewrite is decided, and that passes the turn on.
+//! Nobody leaves the queue without being told. So `pending` never names a transaction that is gone.
 //!
 //! With the option `waiting-writers=no-queue` a writer is refused if it finds the record latched
 //! ([`super::announcement::Announcer::latch_for_write`] says what queues do).
@@ -30,9 +30,10 @@ use super::{
     announced_writes::Announces,
     queue_latch::{LatchNodes, Latcher},
     range_times::Timed,
+    turns::{Turn, Turns},
 };
 use crate::{WaitingWriters, faults};
-use machine::{Core, Machine, Word};
+use machine::{Arena, Core, Machine, OutOfMemory, Word, cold::Arc};
 use storage::RecordRef;
 use txn::{Abort, AbortReason};
 
@@ -42,8 +43,8 @@ pub trait Prewritten: Timed {
     fn latch_word(&self) -> &Word;
     /// Returns the timestamp of the write that is announced and not decided; 0 if there is none.
     fn pending(&self) -> &Word;
-    /// Returns the timestamp of the earliest writer that waits for that decision; 0 if there is none.
-    fn successor(&self) -> &Word;
+    /// Returns the first node of the queue for that decision; 0 if nobody queues ([`super::turns`]).
+    fn queue(&self) -> &Word;
 }
 
 /// A session's timestamp and its access to the latches.
@@ -52,8 +53,58 @@ pub struct Prewriter<M: Machine> {
     pub timestamp: u64,
     /// Acquires and releases latches. Public for other words under latches of this kind.
     pub latcher: Latcher<M>,
-    /// Behaviour of writers that wait.
-    waiting: WaitingWriters,
+    /// Set if a writer is refused where it finds the record latched.
+    refuses_latched: bool,
+    /// The way into the queues of records; none where all that wait try again after each decision.
+    turn: Option<Turn<M>>,
+}
+
+/// What the sessions share of the option `waiting-writers`.
+pub struct Waiting<M: Machine> {
+    refuses_latched: bool,
+    turns: Option<Turns<M>>,
+}
+
+impl<M: Machine> Waiting<M> {
+    /// Creates what `sessions` sessions need for waiting as `writers` says.
+    pub fn new(
+        arena: &Arc<Arena>,
+        writers: WaitingWriters,
+        sessions: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let in_turn = writers == WaitingWriters::InTurn;
+        let turns = in_turn.then(|| Turns::new(arena, sessions)).transpose()?;
+        Ok(Waiting { refuses_latched: writers == WaitingWriters::NoQueue, turns })
+    }
+
+    /// Returns the way of waiting in which all try again after each decision.
+    pub fn racing() -> Self {
+        Waiting { refuses_latched: false, turns: None }
+    }
+}
+
+/// A session's means to decide prewrites.
+pub struct Decider<'a, M: Machine> {
+    /// Acquires and releases latches.
+    pub latcher: &'a Latcher<M>,
+    turn: Option<&'a Turn<M>>,
+}
+
+impl<'a, M: Machine> From<&'a Latcher<M>> for Decider<'a, M> {
+    /// Returns the means for records at which nobody queues.
+    fn from(latcher: &'a Latcher<M>) -> Self {
+        Decider { latcher, turn: None }
+    }
+}
+
+impl<M: Machine> Decider<'_, M> {
+    /// Removes the pending prewrite. If somebody queues, the first writer's prewrite is then the pending one. Called with the record
+    /// latched by a session that then wakes those who wait for `pending`.
+    pub fn decide<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
+        let (line, words) = (record.line(), record.cc());
+        let next = self.turn.map_or(0, |turn| turn.pass(core, line, words.queue()));
+        core.store(line, words.pending(), next);
+    }
 }
 
 /// Returns the abort of an operation that comes too late for its timestamp.
@@ -63,8 +114,18 @@ pub fn too_late() -> Abort {
 
 impl<M: Machine> Prewriter<M> {
     /// Creates the prewriter of session number `session`, with no timestamp yet.
-    pub fn new(latches: &LatchNodes, session: usize, waiting: WaitingWriters) -> Prewriter<M> {
-        Prewriter { timestamp: 0, latcher: latches.latcher(session), waiting }
+    pub fn new(latches: &LatchNodes, session: usize, waiting: &Waiting<M>) -> Prewriter<M> {
+        Prewriter {
+            timestamp: 0,
+            latcher: latches.latcher(session),
+            refuses_latched: waiting.refuses_latched,
+            turn: waiting.turns.as_ref().map(|turns| turns.of(session)),
+        }
+    }
+
+    /// Returns the session's means to decide prewrites.
+    pub fn decider(&self) -> Decider<'_, M> {
+        Decider { latcher: &self.latcher, turn: self.turn.as_ref() }
     }
 
     /// Acquires the record's latch.
@@ -87,8 +148,27 @@ impl<M: Machine> Prewriter<M> {
             if pending == 0 || pending >= self.timestamp {
                 return pending;
             }
+            self.await_decision(core, record, pending, false);
+        }
+    }
+
+    /// Releases the latch, and waits until the prewrite of the transaction at `pending` has been decided. In a queue it waits until it
+    /// is told.
+    fn await_decision<C: Prewritten>(
+        &self,
+        core: &M::Core,
+        record: &RecordRef<'_, M, C>,
+        pending: u64,
+        writes: bool,
+    ) {
+        let (line, words) = (record.line(), record.cc());
+        if let Some(turn) = &self.turn {
+            turn.enter(core, line, words.queue(), self.timestamp, writes);
             self.unlatch(core, record);
-            core.wait_while(line, announced, |now| now == pending);
+            turn.wait(core);
+        } else {
+            self.unlatch(core, record);
+            core.wait_while(line, words.pending(), |now| now == pending);
         }
     }
 
@@ -100,7 +180,7 @@ impl<M: Machine> Prewriter<M> {
         record: &RecordRef<'_, M, C>,
     ) -> Result<(), Abort> {
         let (line, words) = (record.line(), record.cc());
-        if self.waiting != WaitingWriters::NoQueue {
+        if !self.refuses_latched {
             self.latch(core, record);
         } else if !self.latcher.try_latch(core, line, words.latch_word()) {
             return Err(Abort::because(AbortReason::LockConflict));
@@ -118,51 +198,27 @@ impl<M: Machine> Prewriter<M> {
             if pending == 0 || pending == self.timestamp {
                 return Ok(());
             }
-            if self.waiting == WaitingWriters::InTurn {
-                self.queue_up(core, record);
-            }
-            self.unlatch(core, record);
-            core.wait_while(line, words.pending(), |now| now == pending);
+            self.await_decision(core, record, pending, true);
             self.latch(core, record);
         }
     }
 
-    /// Makes the session the record's successor, unless an earlier writer is. Called with the record
-    /// latched.
-    fn queue_up<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        let (line, successor) = (record.line(), record.cc().successor());
-        let first = core.load_relaxed(line, successor);
-        let earlier = first != 0 && first < self.timestamp;
-        if !earlier {
-            core.store_relaxed(line, successor, self.timestamp);
-        }
-    }
-
-    /// Takes back what the session has entered in the record, if it has. Called with the record
-    /// latched by a writer that does not write. Does nothing if writers take no turns.
+    /// Passes the turn on, if the session has it. Called with the record latched by a writer that does not write.
     fn give_up_turn<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        if self.waiting != WaitingWriters::InTurn {
-            return;
-        }
-        let (line, words) = (record.line(), record.cc());
-        if core.load_relaxed(line, words.successor()) == self.timestamp {
-            core.store_relaxed(line, words.successor(), 0);
-        }
-        let has_turn = core.load_relaxed(line, words.pending()) == self.timestamp;
+        let has_turn = self.turn.is_some()
+            && core.load_relaxed(record.line(), record.cc().pending()) == self.timestamp;
         if has_turn {
             self.hand_over(core, record);
         }
     }
 
-    /// Hands the record over to its successor, after the pending prewrite is decided. Called with the
-    /// record latched.
+    /// Removes the session's prewrite, and lets those go on that wait for that. Called with the record latched.
     pub fn hand_over<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        name_successor(core, record);
+        self.decider().decide(core, record);
         core.wake(record.line(), record.cc().pending());
     }
 
-    /// Removes the prewrite from a record that has no successor, because nobody waits in
-    /// [`Prewriter::latch_for_write`]. Needs no latch.
+    /// Removes the prewrite from a record at which nobody queues. Needs no latch.
     pub fn clear<C: Prewritten>(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
         let (line, pending) = (record.line(), record.cc().pending());
         core.store(line, pending, 0);
@@ -184,9 +240,7 @@ impl<M: Machine, C: Prewritten> Announces<M, C> for Prewriter<M> {
     }
 
     fn withdraw(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
-        if self.waiting != WaitingWriters::InTurn
-            || core.is_planted(faults::PREWRITE_FORGETS_SUCCESSOR)
-        {
+        if self.turn.is_none() || core.is_planted(faults::PREWRITE_FORGETS_QUEUE) {
             return self.clear(core, record);
         }
         self.latch(core, record);
@@ -202,15 +256,4 @@ impl<M: Machine, C: Prewritten> Announces<M, C> for Prewriter<M> {
     fn unlatch(&self, core: &M::Core, record: &RecordRef<'_, M, C>) {
         self.latcher.unlatch(core, record.line(), record.cc().latch_word());
     }
-}
-
-/// Makes the successor's prewrite the pending one, or none if nobody waits. Called with the record latched by a
-/// session that then wakes those who wait.
-pub fn name_successor<M: Machine, C: Prewritten>(core: &M::Core, record: &RecordRef<'_, M, C>) {
-    let (line, words) = (record.line(), record.cc());
-    let successor = core.load_relaxed(line, words.successor());
-    if successor != 0 && !core.is_planted(faults::PREWRITE_NAMES_TWICE) {
-        core.store_relaxed(line, words.successor(), 0);
-    }
-    core.store(line, words.pending(), successor);
 }

@@ -219,23 +219,13 @@ impl<M: Machine> Latcher<M> {
     /// Acquires a latch without a queue.
     #[inline(always)]
     fn take(&self, core: &M::Core, line: &M::Line, latch: &Word) {
+        let mut pauses = Pauses::default();
         // Try before looking, because the latch is nearly always free.
         while core.cas(line, latch, 0, TAKEN).is_err() {
             match self.kind {
-                Some(LatchKind::Spin) => Self::spin(core, line, latch),
+                // The next look is an attempt, too, as in the code of 2022. So it takes the line from the latch's owner.
+                Some(LatchKind::Spin) => _ = pauses.wait(core, None),
                 _ => _ = core.wait_to_take(line, latch, |holder| holder != 0),
-            }
-        }
-    }
-
-    /// Looks at a latch without a queue until it is free, at growing intervals.
-    #[cold]
-    fn spin(core: &M::Core, line: &M::Line, latch: &Word) {
-        let mut pauses = Pauses::default();
-        loop {
-            pauses.wait(core, None);
-            if core.load(line, latch) == 0 {
-                return;
             }
         }
     }

@@ -16,12 +16,12 @@
 
 use super::{
     active_timestamps::{ActiveTimestamps, Needed},
-    prewrite::{Prewritten, name_successor, too_late},
+    prewrite::{Decider, Prewritten, too_late},
     queue_latch::{LatchNodes, Latcher},
     version_chain::{self, VersionPool, VersionSlots, Versioned},
     write_set::WriteSet,
 };
-use crate::{CommitLog, faults};
+use crate::{CommitLog, LatchKind, faults};
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::collections::VecDeque;
 use storage::{RecordRef, RowState};
@@ -48,8 +48,17 @@ pub struct Versions<M: Machine> {
 impl<M: Machine> Versions<M> {
     /// Creates the shared state for `sessions` sessions, none of them active.
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
+        Self::with_latches(arena, sessions, LatchKind::Usual)
+    }
+
+    /// Does the same as [`Versions::new`], for latches of `kind`.
+    pub fn with_latches(
+        arena: &Arc<Arena>,
+        sessions: usize,
+        kind: LatchKind,
+    ) -> Result<Self, OutOfMemory> {
         let active = ActiveTimestamps::new(arena, sessions)?;
-        let latches = LatchNodes::new::<M>(arena, sessions)?;
+        let latches = LatchNodes::of_kind::<M>(arena, sessions, kind)?;
         Ok(Versions { active, pool: VersionPool::default(), arena: arena.clone(), latches })
     }
 
@@ -199,7 +208,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
     pub fn install(
         &mut self,
         core: &M::Core,
-        latcher: &Latcher<M>,
+        decider: Decider<'_, M>,
         timestamp: u64,
         writes: &WriteSet<'s, M, C>,
         log: &mut CommitLog<'_>,
@@ -212,13 +221,13 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         for at in 0..writes.len() {
             let record = writes.record(at);
             let (line, words) = (record.line(), record.cc());
-            latcher.latch(core, line, words.latch());
+            decider.latcher.latch(core, line, words.latch());
             let slot = self.reserved[at];
             due |= self.supersede(core, writes, at, slot, timestamp);
             installed(&record, slot.as_ref());
             writes.install(core, at, log);
-            name_successor(core, &record);
-            latcher.unlatch_and_wake(core, line, words.latch(), words.pending());
+            decider.decide(core, &record);
+            decider.latcher.unlatch_and_wake(core, line, words.latch(), words.pending());
         }
         self.reserved.clear();
         due

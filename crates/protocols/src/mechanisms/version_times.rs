@@ -17,8 +17,8 @@ pub struct Times {
     pub rts: Word,
     /// Timestamp of the write that is announced and not decided; 0 if there is none.
     pub pending: Word,
-    /// Timestamp of the earliest writer that waits for that decision; 0 if there is none.
-    successor: Word,
+    /// First node of the queue for that decision; 0 if there is none.
+    queue: Word,
 }
 
 // SAFETY: words.
@@ -33,8 +33,8 @@ impl Prewritten for Times {
         &self.pending
     }
 
-    fn successor(&self) -> &Word {
-        &self.successor
+    fn queue(&self) -> &Word {
+        &self.queue
     }
 }
 

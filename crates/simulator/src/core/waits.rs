@@ -49,6 +49,34 @@ impl SimCore {
         result
     }
 
+    /// Lets the time pass until the core looks at what it has waited for, at `time`.
+    pub(super) fn look_at(&self, time: u64) {
+        let before = self.account(Category::Wait);
+        self.clock.set(time);
+        self.take_turn();
+        self.account(before);
+    }
+
+    /// Waits until `condition` no longer holds when the core looks, which it does at once and then every `interval` cycles.
+    /// Returns the last value.
+    pub(super) fn wait_for_look(
+        &self,
+        line: &SimLine,
+        word: &Word,
+        interval: u64,
+        mut condition: impl FnMut(u64) -> bool,
+    ) -> u64 {
+        let value = self.load(line, word);
+        if !condition(value) {
+            return value;
+        }
+        let since = self.clock.get();
+        let value = self.wait_while(line, word, condition);
+        let waited = self.clock.get() - since;
+        self.look_at(since + waited.next_multiple_of(interval.max(1)));
+        value
+    }
+
     /// Does `wait`, during which siblings have the core for themselves. Fibers do not count as siblings: when one of them
     /// waits, the core executes another one.
     pub(super) fn rest<R>(&self, wait: impl FnOnce() -> R) -> R {

@@ -94,6 +94,22 @@ fn a_thread_in_a_queue_notices_its_turn_late_and_takes_the_core() {
 }
 
 #[test]
+fn a_thread_that_looks_at_intervals_notices_at_a_look() {
+    let looks = |core: &SimCore, cell: &Cell| {
+        _ = core.wait_looking(&cell.line, &cell.word, 15, |now| now == 0);
+    };
+    let at_once = |core: &SimCore, cell: &Cell| {
+        _ = core.wait_looking(&cell.line, &cell.word, 15, |now| now != 0);
+    };
+    let (worked, ended) = beside("superdome-flex", 2, looks);
+    // 15 PAUSE instructions of 140 cycles.
+    let begun = beside("superdome-flex", 2, at_once).1;
+    assert!(begun < 2100, "{begun}");
+    assert_eq!((ended - begun) % 2100, 0, "{ended} {begun}");
+    assert!((worked..worked + 2100 + 500).contains(&ended), "{ended} {worked}");
+}
+
+#[test]
 fn sleepers_wake_up_late_where_an_operating_system_wakes_them() {
     let sleeps = |core: &SimCore, _: &Cell| core.sleep(1000);
     // 55 us at 2.5 GHz.
