@@ -125,7 +125,7 @@ pub fn record(
         rule: plan.admission.to_string(),
         limits_at_end: repetitions.iter().filter_map(|r| r.limit).collect(),
     });
-    record.breakdown = breakdown(repetitions);
+    (record.breakdown, record.wait_of_aborted) = breakdown(repetitions).unzip();
     record.certificate = verdicts(declaration, certificate);
     if kind == MachineKind::Simulated {
         let wall: f64 = repetitions.iter().map(|r| r.wall_s).sum();
@@ -199,7 +199,8 @@ fn verdicts(declaration: &Declaration, found: Option<&checker::Certificate>) -> 
     }
 }
 
-fn breakdown(repetitions: &[Repetition]) -> Option<BTreeMap<String, f64>> {
+/// Returns the share of time of each category, and the share that aborted attempts waited.
+fn breakdown(repetitions: &[Repetition]) -> Option<(BTreeMap<String, f64>, f64)> {
     let mut sums = [0u64; Category::ALL.len()];
     for spent in repetitions.iter().map(|r| r.counts.spent) {
         sums.iter_mut().zip(spent?).for_each(|(sum, ticks)| *sum += ticks);
@@ -208,5 +209,7 @@ fn breakdown(repetitions: &[Repetition]) -> Option<BTreeMap<String, f64>> {
     let share = |(category, ticks): (&Category, &u64)| {
         (category.name().to_owned(), *ticks as f64 / total as f64)
     };
-    (total > 0).then(|| Category::ALL.iter().zip(&sums).map(share).collect())
+    let in_vain: u64 = repetitions.iter().map(|r| r.counts.waited_in_vain_ticks).sum();
+    let shares = || Category::ALL.iter().zip(&sums).map(share).collect();
+    (total > 0).then(|| (shares(), in_vain as f64 / total as f64))
 }

@@ -31,6 +31,8 @@ pub struct Counts {
     pub aborts: [u64; AbortReason::ALL.len()],
     /// Time by category, in ticks, where it is measured.
     pub spent: Option<Spent>,
+    /// Number of ticks that aborted attempts waited, where it is measured. `spent` has them under [`Category::Wait`].
+    pub waited_in_vain_ticks: u64,
     /// Page faults of the workers' threads, where the machine counts them.
     pub page_faults: Option<u64>,
     /// Number of ticks between the end of a transaction and the begin of the next one, in a closed loop. This is the
@@ -78,6 +80,7 @@ impl Counts {
         if let Some(faults) = other.page_faults {
             *self.page_faults.get_or_insert_default() += faults;
         }
+        self.waited_in_vain_ticks += other.waited_in_vain_ticks;
         self.between_ticks += other.between_ticks;
         self.given_up_ticks += other.given_up_ticks;
     }

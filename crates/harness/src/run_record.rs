@@ -114,6 +114,9 @@ pub struct RunRecord {
     /// Share of the workers' time by category, which sums to 1. None when it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breakdown: Option<BTreeMap<String, f64>>,
+    /// Share of the workers' time that aborted attempts waited. It is a part of `wait` in `breakdown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_of_aborted: Option<f64>,
     /// Set if throughput did not change while it was measured and is known precisely enough ([`crate::steadiness`]).
     /// None if there were too few commits to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,6 +217,7 @@ impl RunRecord {
             arrivals: None,
             admission: None,
             breakdown: None,
+            wait_of_aborted: None,
             steady: None,
             steadiness: None,
             littles_law: None,

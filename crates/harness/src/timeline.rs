@@ -315,6 +315,8 @@ pub struct Meter<'a> {
     total: Counts,
     /// Time by category at the last hand-over.
     spent: Spent,
+    /// Time that aborted attempts had waited by then.
+    waited_in_vain: u64,
     /// Page faults of the thread at that time.
     page_faults: Option<u64>,
     /// Number of commits in the interval that are missing from the quota. Never zero before, if there is no quota.
@@ -335,6 +337,7 @@ impl<'a> Meter<'a> {
             latencies: Vec::with_capacity(timeline.batch),
             total: Counts::default(),
             spent: Spent::default(),
+            waited_in_vain: 0,
             page_faults: None,
             missing: timeline.quota.unwrap_or(u64::MAX),
             in_flight_ticks: Vec::new(),
@@ -459,6 +462,9 @@ impl<'a> Meter<'a> {
         let passed = std::array::from_fn(|i| spent[i].saturating_sub(self.spent[i]));
         self.counts.spent = Some(passed);
         self.spent = spent;
+        let in_vain = breakdown.waited_in_vain();
+        self.counts.waited_in_vain_ticks = in_vain - self.waited_in_vain;
+        self.waited_in_vain = in_vain;
     }
 
     /// Hands over the collected counts and latencies.

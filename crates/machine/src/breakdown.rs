@@ -73,6 +73,8 @@ pub struct Breakdown {
     spent: [Cell<u64>; Category::ALL.len()],
     /// Copy of `spent` at the begin of the running attempt.
     attempt: [Cell<u64>; Category::ALL.len()],
+    /// Part of the time in [`Category::Wait`] that belongs to attempts that were rolled back.
+    waited_in_vain: Cell<u64>,
 }
 
 impl Breakdown {
@@ -84,6 +86,7 @@ impl Breakdown {
             current: Cell::new(Category::Useful),
             since: Cell::new(0),
             enabled: Cell::new(enabled),
+            waited_in_vain: Cell::new(0),
         }
     }
 
@@ -99,6 +102,7 @@ impl Breakdown {
         for cell in self.spent.iter().chain(&self.attempt) {
             cell.set(0);
         }
+        self.waited_in_vain.set(0);
         self.current.set(Category::Useful);
         self.since.set(now);
     }
@@ -137,6 +141,14 @@ impl Breakdown {
         }
         let abort = &self.spent[Category::Abort as usize];
         abort.set(abort.get() + wasted);
+        let wait = Category::Wait as usize;
+        let waited = self.spent[wait].get() - self.attempt[wait].get();
+        self.waited_in_vain.set(self.waited_in_vain.get() + waited);
+    }
+
+    /// Returns the part of the time in [`Category::Wait`] that belongs to attempts that were rolled back so far, in ticks.
+    pub fn waited_in_vain(&self) -> u64 {
+        self.waited_in_vain.get()
     }
 
     /// Returns the ticks spent so far. The running category is included up to `now`.
@@ -161,12 +173,15 @@ mod tests {
         b.attempt_aborted(170);
         b.switch(171, Category::BackOff);
         b.attempt_begins(200);
+        b.switch(210, Category::Wait);
+        b.switch(220, Category::Useful);
+        assert_eq!(b.waited_in_vain(), 30, "the attempt that runs has not been rolled back");
         let spent = b.read(250);
         assert_eq!(spent.iter().sum::<u64>(), 150);
-        assert_eq!(spent[Category::Wait as usize], 30);
+        assert_eq!(spent[Category::Wait as usize], 30 + 10);
         assert_eq!(spent[Category::Abort as usize], 20 + 5 + 5);
         assert_eq!(spent[Category::BackOff as usize], 29);
         assert_eq!(spent[Category::Index as usize], 0);
-        assert_eq!(spent[Category::Useful as usize], 10 + 1 + 50);
+        assert_eq!(spent[Category::Useful as usize], 10 + 1 + 40);
     }
 }

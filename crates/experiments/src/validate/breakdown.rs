@@ -1,9 +1,11 @@
 //! Compares shares of the threads' time with those of a measured `breakdown.csv`.
 //!
 //! Our categories ([`Category`]) are exclusive. The measured ones overlap: `abort` is the time of whole attempts, with their
-//! back-off, and `useful` is what remains. Where attempts abort, the waits and lookups in them are counted in `abort` and
-//! once more in their own category. So a measured row counts only if no share is negative and the shares sum to 1 within
-//! 2 %. Little is counted twice in such a row, and [`MAPPING`] says which of our categories stand for a measured one.
+//! waits and their back-off, and `useful` is what remains. The waits and lookups of an attempt that aborts are counted in `abort`
+//! alone, because the measured program forgets them when the attempt aborts (`Stats::abort`). Rolling it back is counted twice, in
+//! `abort` and in `commit`.
+//! A measured row counts only if no share is negative and the shares sum to 1 within 2 %. [`MAPPING`] says which parts of our time stand
+//! for a measured category.
 
 use super::statistics::median;
 use super::table::{Line, Table};
@@ -13,17 +15,49 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// A part of our time that stands for a measured category, or for a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ours {
+    /// All time in a category.
+    All(Category),
+    /// Waits of attempts that committed.
+    WaitOfCommitted,
+    /// Waits of attempts that aborted.
+    WaitOfAborted,
+}
+
+impl Ours {
+    /// Returns the name used in reports.
+    fn name(self) -> &'static str {
+        match self {
+            Ours::All(category) => category.name(),
+            Ours::WaitOfCommitted => "wait of committed",
+            Ours::WaitOfAborted => "wait of aborted",
+        }
+    }
+
+    /// Returns the simulated share.
+    fn share(self, row: &Row) -> f64 {
+        let of = |category: Category| row.breakdown.get(category.name()).copied().unwrap_or(0.0);
+        match self {
+            Ours::All(category) => of(category),
+            Ours::WaitOfCommitted => (of(Category::Wait) - row.wait_of_aborted).max(0.0),
+            Ours::WaitOfAborted => row.wait_of_aborted,
+        }
+    }
+}
+
 /// The measured categories, each with the sum of ours that stands for it.
-pub const MAPPING: [(&str, &[Category]); 8] = [
-    ("useful", &[Category::Useful, Category::Idle]),
-    // Whole attempts, with the back-off after them.
-    ("abort", &[Category::Abort, Category::BackOff]),
-    ("backoff", &[Category::BackOff]),
-    ("ts_alloc", &[Category::TimestampAllocation]),
-    ("index", &[Category::Index]),
-    ("wait", &[Category::Wait]),
-    ("commit", &[Category::Commit]),
-    ("cc_mgmt", &[Category::ConcurrencyControl]),
+pub const MAPPING: [(&str, &[Ours]); 8] = [
+    ("useful", &[Ours::All(Category::Useful), Ours::All(Category::Idle)]),
+    // Whole attempts, with their waits and the back-off after them.
+    ("abort", &[Ours::All(Category::Abort), Ours::WaitOfAborted, Ours::All(Category::BackOff)]),
+    ("backoff", &[Ours::All(Category::BackOff)]),
+    ("ts_alloc", &[Ours::All(Category::TimestampAllocation)]),
+    ("index", &[Ours::All(Category::Index)]),
+    ("wait", &[Ours::WaitOfCommitted]),
+    ("commit", &[Ours::All(Category::Commit)]),
+    ("cc_mgmt", &[Ours::All(Category::ConcurrencyControl)]),
 ];
 
 /// Share of time below which a category's relative error says nothing.
@@ -172,7 +206,7 @@ pub(crate) fn shares_of(line: &Line<'_>) -> Result<Result<Shares, &'static str>,
 pub struct CategoryError {
     /// Name in the measured file.
     pub category: String,
-    /// Our categories that stand for it.
+    /// The parts of our time that stand for it.
     pub ours: Vec<String>,
     /// Error over all scored rows that have measured shares.
     pub all: ShareError,
@@ -194,15 +228,15 @@ pub struct ShareError {
 }
 
 /// Returns the simulated share of a measured category.
-pub fn simulated(row: &Row, ours: &[Category]) -> f64 {
-    ours.iter().filter_map(|category| row.breakdown.get(category.name())).sum()
+pub fn simulated(row: &Row, ours: &[Ours]) -> f64 {
+    ours.iter().map(|part| part.share(row)).sum()
 }
 
 /// Returns the error of each measured category. Only scored rows with measured shares count.
 pub(super) fn errors(rows: &[Row]) -> Vec<CategoryError> {
     let rows: Vec<&Row> =
         rows.iter().filter(|row| row.is_scored() && !row.measured_breakdown.is_empty()).collect();
-    let error = |(name, ours): (&str, &[Category]), of: &dyn Fn(&Row) -> bool| {
+    let error = |(name, ours): (&str, &[Ours]), of: &dyn Fn(&Row) -> bool| {
         let pair = |row: &&Row| (row.measured_breakdown[name], simulated(row, ours));
         let pairs: Vec<_> = rows.iter().filter(|row| of(row)).map(pair).collect();
         let away: Vec<f64> = pairs.iter().map(|(is, said)| (said - is).abs()).collect();
@@ -217,7 +251,7 @@ pub(super) fn errors(rows: &[Row]) -> Vec<CategoryError> {
     };
     let all = MAPPING.into_iter().map(|(name, ours)| CategoryError {
         category: name.to_owned(),
-        ours: ours.iter().map(|category| category.name().to_owned()).collect(),
+        ours: ours.iter().map(|part| part.name().to_owned()).collect(),
         all: error((name, ours), &|_| true),
         one_core: error((name, ours), &|row| row.measured.cores == 1),
     });

@@ -72,6 +72,9 @@ pub struct Row {
     pub abort_ratio_error: f64,
     /// Simulated share of time by category.
     pub breakdown: BTreeMap<String, f64>,
+    /// Simulated share of time that aborted attempts waited, which is a part of `wait`.
+    #[serde(default)]
+    pub wait_of_aborted: f64,
     /// Measured share of time by category, in the measured file's categories, or nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measured_breakdown: BTreeMap<String, f64>,
@@ -193,6 +196,7 @@ impl Row {
             simulated_abort_ratio: record.abort_ratio,
             abort_ratio_error: record.abort_ratio - measured.abort_ratio,
             breakdown: record.breakdown.unwrap_or_default(),
+            wait_of_aborted: record.wait_of_aborted.unwrap_or(0.0),
             measured_breakdown: BTreeMap::new(),
             lines_per_txn: record.lines_per_txn.unwrap_or_default(),
             commits: record.commits,

@@ -19,6 +19,7 @@ fn read(lines: &[&str]) -> Result<(Breakdowns, Measurements), String> {
 
 fn row(measured: &Measurement, shares: Shares, simulated: &[(Category, f64)]) -> Row {
     Row {
+        wait_of_aborted: 0.05,
         breakdown: simulated.iter().map(|(c, share)| (c.name().to_owned(), *share)).collect(),
         measured_breakdown: shares,
         lines_per_txn: Default::default(),
@@ -57,8 +58,8 @@ fn each_category_has_its_error() {
     let simulated = [
         (Category::Useful, 0.4),
         (Category::Abort, 0.2),
-        (Category::BackOff, 0.3),
-        (Category::Index, 0.1),
+        (Category::BackOff, 0.25),
+        (Category::Wait, 0.15),
     ];
     let anchor = Measurement { split: Role::Anchor, ..one.clone() };
     let errors = errors(&[
@@ -71,10 +72,13 @@ fn each_category_has_its_error() {
     let useful = of("useful");
     assert_eq!((useful.all.rows, useful.one_core.rows), (2, 1));
     assert!((useful.one_core.median_relative.unwrap() - 0.2).abs() < 1e-9);
-    // The back-off is part of the measured aborts: 0.5 instead of 0 and of 0.4.
+    // The back-off and the waits of aborted attempts are part of the measured aborts: 0.5 instead of 0 and of 0.4.
     let abort = of("abort");
     assert!((abort.all.median_difference.unwrap() - 0.3).abs() < 1e-9, "{abort:?}");
     assert_eq!((abort.all.large_rows, abort.one_core.median_relative), (1, None));
+    let wait = of("wait");
+    assert!((wait.all.median_difference.unwrap() - 0.1).abs() < 1e-9, "{wait:?}");
+    assert_eq!(abort.ours, ["abort", "wait of aborted", "back_off"]);
     assert_eq!(of("backoff").one_core.large_rows, 0, "a hundredth is too little");
     assert_eq!(super::errors(&[row(one, Shares::new(), &simulated)]), []);
 }

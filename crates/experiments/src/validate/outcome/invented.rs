@@ -26,6 +26,7 @@ pub fn row(scheme: &str, cores: u64, measured: f64, simulated: f64) -> Row {
         simulated_abort_ratio: 0.3,
         abort_ratio_error: 0.05,
         breakdown: Default::default(),
+        wait_of_aborted: 0.0,
         measured_breakdown: Default::default(),
         lines_per_txn: Default::default(),
         commits: 1,
