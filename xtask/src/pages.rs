@@ -35,11 +35,8 @@ marks a result that is not known to be steady, and a `#` one whose mean latency 
 ([how that is judged](../docs/run-record.md#steady)). A file holds the raw records of one command, with the fields in
 [docs/run-record.md](../docs/run-record.md). `cargo xtask results` measures what is missing, and `cargo xtask pages` writes
 this page, the tables and the charts anew. A command here is today's. The lengths and the commit of the committed
-records stand beside their tables. The records on admission and the figures of *The Full Story of 1000 Cores* are older than the
-versions of a record's columns in the simulator (commit 91db253, [diary.md](diary.md), *Many warehouses on several sockets*). The
-figures are also older than readings of the clock and pauses that cost what they cost on each processor (commit 606b971), and than
-queues whose threads yield, siblings that leave the core while they wait, and late wake-ups (commit aa03671,
-[validate/README.md](validate/README.md)).
+records stand beside their tables. The records on admission are older than the versions of a record's columns in the simulator
+(commit 91db253, [diary.md](diary.md), *Many warehouses on several sockets*).
 
 ";
 
