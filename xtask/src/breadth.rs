@@ -94,6 +94,11 @@ enum Outcomes {
     Found(String),
 }
 
+/// Fails if an option of a protocol has no values here. Otherwise this chore would fail when it is next run.
+pub fn every_option_has_values(listing: &Listing) -> Outcome {
+    listing.promising().iter().try_for_each(|protocol| settings::of(listing, protocol).map(|_| ()))
+}
+
 /// Explores until `--schedules` of each protocol are on record. With `--status`, only prints what is on record.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let wanted = number(arguments, "--schedules", 1_000_000)?;

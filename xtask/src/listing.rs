@@ -1,6 +1,6 @@
 //! Reads what `kilocore list --json` lists: everything that can be explored, proved and caught.
 
-use crate::{Outcome, prove, target_directory};
+use crate::{Outcome, breadth, prove, target_directory};
 use serde::Deserialize;
 use std::{path::Path, process::Command};
 
@@ -71,6 +71,7 @@ pub fn run(root: &Path, _: &[String]) -> Outcome {
     let program = target_directory(root).join("release").join("kilocore");
     let listing = Listing::of(&program)?;
     prove::every_workload_is_known(&listing)?;
+    breadth::every_option_has_values(&listing)?;
     let (promising, workloads) = (listing.promising().len(), listing.workloads().count());
     println!(
         "{promising} protocols promise something, {workloads} workloads, {} planted bugs",

@@ -204,6 +204,9 @@ fn exploration_finds_what_it_must_and_replays_it() {
     let again = text(&kilocore(replay.expect("the command").split(' ')));
     let finding = |told: &str| told.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(finding(&told), finding(&again));
+    // The explored machine elides latches, although no native one does.
+    let words = "explore counters --cc MVCC,WAIT_DIE --cc-option latch=elided --schedules 50";
+    assert!(text(&kilocore(words.split(' '))).contains("no violation"));
     let clean = text(&kilocore(["explore", "ycsb", "--cc", "SILO,TICTOC", "--schedules", "300"]));
     assert_eq!(clean.matches("no violation").count(), 2, "{clean}");
     // One schedule is too few to find this bug.

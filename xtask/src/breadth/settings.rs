@@ -12,6 +12,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("retire", &["0", "50", "100"]),
     ("partitions", &["1", "2"]),
     ("contention-regulation", &["1ms"]),
+    ("commit-locks", &["wait", "refuse", "bounded:26", "retry:26"]),
 ];
 
 /// Sources of timestamps other than the usual counter.

@@ -20,7 +20,9 @@ pub use moves::{moves_arguments, protocols_with_executors, table_places_name};
 pub use numbers::{check_seeds, seconds, whole};
 pub use options::{AnomaliesArguments, CompareArguments, RunArguments};
 pub use output::Outputs;
-pub use protocols::{access_options, declarations, heeding, protocol_options, protocols_at};
+pub use protocols::{
+    access_options, declarations, heeding, options_to_run, protocol_options, protocols_at,
+};
 pub use workload::{Defaults, Facts, Task, WorkloadCommand};
 
 use crate::failure::{Ending, Failure};

@@ -78,6 +78,18 @@ pub fn protocol_options(
             return Err(Failure::refused(message));
         }
     }
+    Ok(options)
+}
+
+/// Does the same as [`protocol_options`] for transactions that are going to run on `machines`. Fails also if one of these is native and
+/// latches are to be elided. The explorer elides latches on its own machine.
+pub fn options_to_run(
+    timestamps: &str,
+    given: &[String],
+    protocols: &[&str],
+    machines: &[&MachineChoice],
+) -> Result<ProtocolOptions, Failure> {
+    let options = protocol_options(timestamps, given, protocols, machines)?;
     can_elide(options.latch, machines)?;
     Ok(options)
 }
@@ -88,7 +100,7 @@ fn can_elide(latch: LatchKind, machines: &[&MachineChoice]) -> Result<(), Failur
     match machines.iter().find(is_native) {
         Some(machine) if latch == LatchKind::Elided => Err(Failure::refused(format!(
             "--cc-option latch=elided: the processors of the {} machine no longer elide latches; allowed there: usual, mutex, \
-             spin, queue, and elided on simulated machines",
+             spin, queue, yielding, and elided on simulated machines",
             machine.name()
         ))),
         _ => Ok(()),

@@ -5,7 +5,7 @@ mod schedule;
 
 use crate::arguments::{
     CompareArguments, Defaults, Facts, MachineChoice, Task, WorkloadCommand, access_options,
-    check_seeds, protocol_options, protocols_at,
+    check_seeds, options_to_run, protocols_at,
 };
 use crate::destination::{self, Existing};
 use crate::failure::{Ending, Failure};
@@ -40,7 +40,7 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
     let native = MachineChoice::Native;
     let machines = [&native, &simulated];
     let protocol_options =
-        protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &machines)?;
+        options_to_run(&asked.timestamps, &asked.cc_option, &protocols, &machines)?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
     let access = access_options(&asked.engine_option)?;
     simulated.check_cores(&asked.cores)?;

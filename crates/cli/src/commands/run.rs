@@ -2,7 +2,7 @@
 
 use crate::arguments::{
     Defaults, Facts, MachineChoice, Outputs, RunArguments, Task, WorkloadCommand, access_options,
-    check_owners, check_seeds, check_servers, owners, protocol_options, protocols_at,
+    check_owners, check_seeds, check_servers, options_to_run, owners, protocols_at,
     protocols_under, protocols_with_executors, serves_beside_workers,
 };
 use crate::destination::{self, Existing};
@@ -29,7 +29,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
     let partitions =
         owners(&asked.architecture, &workload.declared(), asked.partitions.as_deref())?;
     let protocol_options =
-        protocol_options(&asked.timestamps, &asked.cc_option, &protocols, &[&machine])?;
+        options_to_run(&asked.timestamps, &asked.cc_option, &protocols, &[&machine])?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
     let small_pages = asks_for_small_pages(asked, &machine)?;
     let access = access_options(&asked.engine_option)?;
