@@ -50,6 +50,8 @@ forms! {
     dl_detect_under_yielding_queues: "DL_DETECT" [("latch", "yielding")];
     dl_detect_under_elided_latches: "DL_DETECT" [("latch", "elided")];
     dl_detect_readers_on_versions: "DL_DETECT" [("readers", "versions")];
+    dl_detect_readers_on_versions_under_spinning:
+        "DL_DETECT" [("readers", "versions"), ("latch", "spin")];
     dl_detect_readers_on_versions_in_order:
         "DL_DETECT" [("readers", "versions"), ("deadlocks", "key-order")];
     bamboo_retires_nothing: "BAMBOO" [("retire", "0")];

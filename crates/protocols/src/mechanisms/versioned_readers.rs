@@ -232,7 +232,7 @@ impl<M: Machine, L: Locks<M, Words = VersionedLock>> Protocol<M> for ReadersOnVe
         Ok(ReadersOnVersions {
             locking: TwoPhaseLocking::create(arena, options, sessions)?,
             allocator: TimestampAllocator::new(arena, allocation, sessions)?,
-            versions: Versions::new(arena, sessions)?,
+            versions: Versions::with_latches(arena, sessions, options.latch)?,
         })
     }
 

@@ -347,10 +347,11 @@ impl<M: Machine> HashIndex<M> {
         let found = self.search(core, (first, header), hash, is_key);
         let added = match found {
             Some(_) => Ok(Added::Beside),
-            None => {
+            None => self.free_slot(core, first).map(|(bucket, slot, added)| {
                 prepare();
-                self.add(core, first, slot_of(hash, offset))
-            }
+                core.store(&bucket.line, slot, slot_of(hash, offset));
+                added
+            }),
         };
         self.unlatch(core, first);
         if added == Ok(Added::Behind) {
@@ -431,13 +432,25 @@ impl<M: Machine> HashIndex<M> {
 
     /// Stores `entry` in a free slot of the chain of `first`. Other sessions do not change the chain meanwhile.
     fn add(&self, core: &M::Core, first: &Bucket<M>, entry: u64) -> Result<Added, OutOfMemory> {
+        let (bucket, slot, added) = self.free_slot(core, first)?;
+        core.store(&bucket.line, slot, entry);
+        Ok(added)
+    }
+
+    /// Returns a free slot of the chain of `first`, with its bucket, and whether the bucket was made for it. Other sessions do not change
+    /// the chain meanwhile.
+    #[inline(always)]
+    fn free_slot<'a>(
+        &'a self,
+        core: &M::Core,
+        first: &'a Bucket<M>,
+    ) -> Result<(&'a Bucket<M>, &'a Word, Added), OutOfMemory> {
         let (mut bucket, mut added) = (first, Added::Beside);
         loop {
             if let Some(slot) =
                 bucket.slots().iter().find(|slot| core.load_relaxed(&bucket.line, slot) == 0)
             {
-                core.store(&bucket.line, slot, entry);
-                return Ok(added);
+                return Ok((bucket, slot, added));
             }
             let header = core.load_relaxed(&bucket.line, &bucket.header);
             bucket = match header & !FLAGS {

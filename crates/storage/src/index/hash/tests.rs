@@ -40,6 +40,27 @@ fn remove<M: Machine>(index: &HashIndex<M>, core: &M::Core, key: u64, version: u
     index.remove(core, key, offset_of(key, version))
 }
 
+/// A preparation takes what was set aside for the key. When a bucket for the entry could not be made after it, that was lost.
+#[test]
+fn an_insertion_without_memory_prepares_nothing() {
+    let arena = ArenaOptions { reserve_bytes: 1 << 26, ..ArenaOptions::default() };
+    let machine =
+        Native::new(NativeOptions { arena, pin: false, ..NativeOptions::default() }).unwrap();
+    let index = HashIndex::<Native>::new(machine.arena(), 1).unwrap();
+    while machine.arena().allocate(64, 64, Place::Any).is_ok() {}
+    let core = machine.core(0);
+    let (mut prepared, mut inserted) = (0, 0);
+    let failed = (0..50).find(|key| {
+        let is_key = |offset| key_of(offset) == *key;
+        let done =
+            index.insert(&core, (*key, offset_of(*key, 0)), is_key, key_of, || prepared += 1);
+        inserted += u64::from(done.is_ok());
+        done.is_err()
+    });
+    assert!(failed.is_some(), "there was memory for more buckets");
+    assert_eq!(prepared, inserted);
+}
+
 /// Returns all keys that a walk in pieces of `count` buckets meets. `between` runs between two pieces.
 fn walked<M: Machine>(
     index: &HashIndex<M>,
