@@ -7,7 +7,8 @@
 //! arena offset (0 is none). The nodes are linked in the order of their timestamps. The record's latch protects the queue.
 //!
 //! **A decision** takes nodes out from the front: all readers before the first writer, and that writer. It tells each of them by a write
-//! to the node. The others are not disturbed. So a decision costs the same however many wait, and each decision lets somebody go on.
+//! to the node. The others are not disturbed. So a decision costs as much as it serves, and each decision lets somebody go on. Who enters
+//! walks past all that wait with earlier timestamps.
 //!
 //! **Why the order is right.** A reader waits for the prewrites of earlier transactions. When those before the first writer that waits
 //! have been decided, none is left that an earlier reader must wait for. A later reader must wait for that writer, too.
