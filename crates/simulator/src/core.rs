@@ -621,18 +621,17 @@ impl Core for SimCore {
         deadline: u64,
         mut condition: impl FnMut(u64) -> bool,
     ) -> Result<u64, TimedOut> {
-        self.wait(Wait { line, word, deadline, queues: false }, &mut condition)
+        self.wait(Wait { line, word, deadline, look_every: 0, queues: false }, &mut condition)
     }
 
     fn wait_yielding(
         &self,
         line: &SimLine,
         word: &Word,
-        mut condition: impl FnMut(u64) -> bool,
+        condition: impl FnMut(u64) -> bool,
     ) -> u64 {
-        let wait = Wait { line, word, deadline: NEVER, queues: true };
-        let value = self.wait(wait, &mut condition);
-        value.unwrap_or_else(|TimedOut| word.peek())
+        let wait = Wait { line, word, deadline: NEVER, look_every: 0, queues: true };
+        self.wait_without_end(wait, condition)
     }
 
     fn notice_turn(&self) {
@@ -649,7 +648,9 @@ impl Core for SimCore {
         pauses: u64,
         condition: impl FnMut(u64) -> bool,
     ) -> u64 {
-        self.wait_for_look(line, word, pauses * self.world.model.pause, condition)
+        let look_every = pauses * self.world.model.pause;
+        let wait = Wait { line, word, deadline: NEVER, look_every, queues: false };
+        self.wait_without_end(wait, condition)
     }
 
     #[inline]

@@ -34,7 +34,7 @@
 //!
 //! A waiter waits on a line of its own (a slot). Tickets that are far apart share a slot, and a slot counts its
 //! grants. The waiter with the k-th ticket of a slot waits for the k-th grant. So it does not matter in which order
-//! two slow sessions report their grants. No step repeats: with compare-and-swap, many sessions that release at the same time
+//! two slow sessions report their grants. A grant repeats no step: with compare-and-swap, many sessions that release at the same time
 //! would try each other's grants, and fetch the group's line as often as there are pairs of them. (This was measured: the
 //! sessions of 256 permits spent nearly all their time in it.)
 //!

@@ -59,7 +59,7 @@ pub struct Prewriter<M: Machine> {
     turn: Option<Turn<M>>,
 }
 
-/// What the sessions share of the option `waiting-writers`.
+/// The sessions share this state. It says how they wait for a prewrite, as the option `waiting-writers` asks.
 pub struct Waiting<M: Machine> {
     refuses_latched: bool,
     turns: Option<Turns<M>>,

@@ -15,6 +15,8 @@ pub(super) struct Wait<'a> {
     pub word: &'a Word,
     /// Time at which the wait ends in any case.
     pub deadline: u64,
+    /// Cycles between two looks of the core; 0 if it notices a change at once.
+    pub look_every: u64,
     /// Set if the core waits in a queue. It yields after a while, which is work, and notices its turn in [`Core::notice_turn`].
     pub queues: bool,
 }
@@ -44,7 +46,12 @@ impl SimCore {
             return Ok(value);
         }
         let before = self.account(Category::Wait);
+        let since = self.clock.get();
         let result = self.park(wait, condition);
+        if wait.look_every != 0 {
+            let waited = self.clock.get() - since;
+            self.look_at(since + waited.next_multiple_of(wait.look_every));
+        }
         self.account(before);
         result
     }
@@ -57,24 +64,13 @@ impl SimCore {
         self.account(before);
     }
 
-    /// Waits until `condition` no longer holds when the core looks, which it does at once and then every `interval` cycles.
-    /// Returns the last value.
-    pub(super) fn wait_for_look(
+    /// Waits as [`SimCore::wait`] does, and returns the word's last value if the run is torn down meanwhile.
+    pub(super) fn wait_without_end(
         &self,
-        line: &SimLine,
-        word: &Word,
-        interval: u64,
+        wait: Wait<'_>,
         mut condition: impl FnMut(u64) -> bool,
     ) -> u64 {
-        let value = self.load(line, word);
-        if !condition(value) {
-            return value;
-        }
-        let since = self.clock.get();
-        let value = self.wait_while(line, word, condition);
-        let waited = self.clock.get() - since;
-        self.look_at(since + waited.next_multiple_of(interval.max(1)));
-        value
+        self.wait(wait, &mut condition).unwrap_or_else(|TimedOut| wait.word.peek())
     }
 
     /// Does `wait`, during which siblings have the core for themselves. Fibers do not count as siblings: when one of them
@@ -95,7 +91,7 @@ impl SimCore {
         wait: Wait<'_>,
         condition: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64, TimedOut> {
-        let Wait { line, word, deadline, queues } = wait;
+        let Wait { line, word, deadline, queues, .. } = wait;
         let offset = self.world.offset(line);
         let yields = if queues { self.yields_from() } else { NEVER };
         loop {
