@@ -58,6 +58,9 @@ pub struct ArenaOptions {
     /// Node beside which each session runs, in the order of their numbers. Further sessions run beside the last one's.
     /// Memory that belongs to a session lies on its node ([`Arena::beside`]). `None` if sessions have no node.
     pub session_nodes: Option<Arc<[u16]>>,
+    /// Socket on which each session runs, in the order of their numbers ([`Arena::socket_of`]). `None` if that is not known,
+    /// or if there are no sockets.
+    pub session_sockets: Option<Arc<[u16]>>,
     /// Node on which the rows of each partition should lie, by the number of the partition. None if rows lie where
     /// their table does.
     pub partition_nodes: Option<Arc<[u16]>>,
@@ -70,6 +73,7 @@ impl Default for ArenaOptions {
             nodes: 1,
             huge_pages: false,
             session_nodes: None,
+            session_sockets: None,
             partition_nodes: None,
         }
     }
@@ -186,6 +190,7 @@ struct Mapping {
     bytes: u64,
     regions: Vec<Region>,
     partition_nodes: Option<Arc<[u16]>>,
+    session_sockets: Option<Arc<[u16]>>,
     settled: Mutex<SettledRanges>,
     stand_ins: Mutex<StandIns>,
 }
@@ -221,6 +226,7 @@ impl Arena {
                 bytes,
                 regions,
                 partition_nodes: options.partition_nodes.clone(),
+                session_sockets: options.session_sockets.clone(),
                 settled: Mutex::default(),
                 stand_ins: Mutex::default(),
             }),
@@ -306,6 +312,12 @@ impl Arena {
         let Some(nodes) = &self.session_nodes else { return Place::Any };
         let node = nodes.get(session).or(nodes.last()).copied().unwrap_or(0);
         Place::Node(node.min(self.nodes() - 1))
+    }
+
+    /// Returns the socket on which session number `session` runs, if that is known. Sessions of a socket share a cache.
+    pub fn socket_of(&self, session: usize) -> Option<u16> {
+        let sockets = self.mapping.session_sockets.as_ref()?;
+        sockets.get(session).or(sockets.last()).copied()
     }
 
     /// Returns a handle of the same memory whose own node is that of session number `session`.

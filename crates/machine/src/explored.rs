@@ -51,9 +51,9 @@ pub enum Schedule {
     /// priority runs. At `depth - 1` random steps the running core drops below all others. This finds a bug of
     /// that depth with a probability of at least 1 / (cores × steps^(depth-1)).
     ///
-    /// Deviations: a core that backs off drops to the lowest priority. So does a core that runs 20,000 steps
-    /// without a break. Otherwise retry loops would starve the core that they wait for. A core that waits for a
-    /// word does not count as runnable.
+    /// Deviations: a core that backs off drops to the lowest priority, and after 100,000 steps of the run to a random low
+    /// one. A core that runs 20,000 steps without a break drops to the lowest, too. Otherwise retry loops would starve the
+    /// core that they wait for. A core that waits for a word does not count as runnable.
     Pct {
         /// Number of ordering constraints that the bug needs. 2 or 3 finds most bugs.
         depth: u32,

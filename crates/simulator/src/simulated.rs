@@ -98,15 +98,16 @@ impl Simulated {
             Homes::Interleaved => 1,
         };
         let at_home = options.homes == Homes::ByNode && options.sessions_at_home;
-        let sockets = description.sockets.as_ref().filter(|_| at_home);
+        let session_sockets: Option<Arc<[u16]>> = description.sockets.as_ref().map(|s| {
+            let threads = 0..description.cores() as u64;
+            threads.map(|thread| s.socket_of_thread(thread) as u16).collect()
+        });
         let arena = Arena::new(&ArenaOptions {
             reserve_bytes: options.reserve_bytes,
             nodes,
             huge_pages: options.huge_pages,
-            session_nodes: sockets.map(|s| {
-                let threads = 0..description.cores() as u64;
-                threads.map(|thread| s.socket_of_thread(thread) as u16).collect()
-            }),
+            session_nodes: session_sockets.clone().filter(|_| at_home),
+            session_sockets,
             partition_nodes: options.partition_nodes.clone().filter(|_| nodes > 1),
         })?;
         Ok(Simulated {

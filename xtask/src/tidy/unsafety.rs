@@ -41,6 +41,7 @@ const LISTED: &[(&str, &str)] = &[
     ),
     ("crates/simulator/src/slab.rs", "maps memory that costs nothing until touched"),
     ("crates/engine/src/admission/permits.rs", "zeros are valid: counts of permits"),
+    ("crates/engine/src/admission/permits/group.rs", "zeros are valid: counts of tickets"),
     ("crates/txn/src/procedure.rs", "a workload promises that its procedures may change threads"),
     ("crates/workloads/src/movable.rs", "the bundled workloads promise it"),
     (

@@ -37,12 +37,11 @@ impl<M: Machine> Limits<M> {
             AdmissionPolicy::Fixed(limit) => (Some(limit), None),
             AdmissionPolicy::Adaptive { interval_ns } => (None, interval_ns),
         };
-        let least = fixed.unwrap_or_else(|| Regulator::first_limit(sessions));
-        let permits = Permits::new(arena, sessions, least)?;
+        let first = fixed.unwrap_or_else(|| Regulator::first_limit(sessions));
+        let permits = Permits::new(arena, sessions, first)?;
         let usual = if M::MODELLED { MODELLED_INTERVAL_NS } else { NATIVE_INTERVAL_NS };
         let regulator = fixed.is_none().then(|| {
-            let regulator =
-                Regulator::new(permits.least(), permits.limit(), sessions, M::MINIATURE);
+            let regulator = Regulator::new(1, permits.limit(), sessions, M::MINIATURE);
             Mutex::new(Regulation { regulator, last: None })
         });
         Ok(Some(Limits { permits, regulator, interval_ns: interval_ns.unwrap_or(usual) }))

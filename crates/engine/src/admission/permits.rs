@@ -1,27 +1,51 @@
-//! Permits to run a transaction, granted in the order of requests within groups of sessions.
+//! Permits to run a transaction, granted in the order of requests within groups of sessions, which take turns.
 //!
 //! Sources: Reed and Kanodia, "Synchronization with Eventcounts and Sequencers", CACM 1979 (tickets and counts); Anderson,
-//! "The Performance of Spin Lock Alternatives", IEEE TPDS 1990 (each waiter has a line of its own).
+//! "The Performance of Spin Lock Alternatives", IEEE TPDS 1990 (each waiter has a line of its own); Dice, Marathe and Shavit,
+//! "Lock Cohorting", PPoPP 2012 (a latch stays on a socket for a while).
 //!
-//! **Groups.** One queue for all sessions would be a hot spot. So sessions with consecutive numbers, which are on cores
-//! near each other, form groups of up to 256. The limit is divided evenly among the groups. The share of a group is its
-//! *capacity*, and it is at least 1, so the number of groups is the smallest limit that can be regulated to.
+//! **Groups.** One queue for all sessions would be a hot spot. So sessions form groups: those of each socket, or up to 256
+//! consecutive ones where there are no sockets.
 //!
-//! **Grants in order.** A session draws a ticket. A group counts the tickets drawn and the tickets granted:
+//! **Grants in order.** A session draws a ticket of its group. A group counts the tickets drawn and the tickets granted:
 //!
 //! ```text
 //!   ticket    0 .................................... granted ............... drawn
 //!             ended, admitted, or to be had           sessions that wait
 //! ```
 //!
-//! At the begin as many tickets are granted as the capacity says. Who releases a permit grants the next ticket. To raise
-//! the capacity is to release permits that nobody had. To lower it is to draw tickets that were to be had, and to make a
-//! *debt* of the rest: who releases a permit while there is a debt pays one unit of it instead, and grants nothing. Each
-//! grant, each debt and each payment is one step, in any order. So the sum is exact whatever interleaves:
+//! At the begin as many tickets are granted as the limit says. Who releases a permit grants a ticket, which need not be
+//! one of its own group. To raise the limit is to release permits that nobody had. To lower it is to draw tickets that were
+//! to be had, and to make a *debt* of the rest: who releases a permit while there is a debt pays one unit of it instead, and
+//! grants nothing. Each grant, each debt and each payment is one step, in any order. So the sum over all groups is exact
+//! whatever interleaves:
 //!
 //! ```text
-//!   granted = first capacity + releases + raises - payments          admitted + to be had = capacity + debt
+//!   granted = first limit + releases + raises - payments          admitted + to be had = limit + debt
 //! ```
+//!
+//! **Groups take turns.** If few transactions may run, they should run near each other: what they contend for then stays in
+//! one socket's cache for a while. So permits stay in a group for a *turn*, which has one ticket for each of its sessions.
+//! Who releases a permit whose ticket is before the end of the turn grants a ticket of its own group. Otherwise it passes the
+//! permit on: to the group whose turn began last, if that goes on, or else to the next group in which sessions wait, whose turn
+//! begins. So permits that have left a group meet again. If there are more permits than one group can use, several turns go
+//! on at the same time. No permit is passed over a group in which a session waits, and turns end, so each session is served.
+//! (Measured: YCSB, theta 0.8, 16 permits, 896 threads on 16 sockets of the Superdome Flex. DL_DETECT commits 448 thousand
+//! transactions a second, and 316 thousand if each of four groups of 224 threads always has four permits. MVCC 487 and 402,
+//! SILO 869 and 808, NO_WAIT 522 and 497. With turns four times as long they commit 6 to 16 % more, but then most
+//! transactions wait for 0.1 ms and some for 7 ms, instead of all for 2 ms.)
+//!
+//! **A permit that can be had is not left where nobody wants it.** A session that finds no permit in its group could wait
+//! while another group has one to spare. So who leaves a spare permit *settles*: it moves spare permits to groups in which
+//! sessions wait, and says so in the word `idle` if one is left. A session that has drawn a ticket and must wait settles if
+//! `idle` is set. No session is forgotten, because of the order of steps (each of these pairs has a fence between its
+//! steps):
+//!
+//! 1. Who settles clears `idle` first, and then looks for spare permits. So it finds all that were left before, and sets
+//!    `idle` again if one stays.
+//! 2. Who sets `idle` looks afterwards whether a session waits, and begins again if so.
+//! 3. A session that waits draws its ticket first, and then looks at `idle`. If it sees `idle` clear while a permit is
+//!    spare, somebody is between steps 1 and 2 and sees the session.
 //!
 //! A transaction that aborts while there is a debt *gives way*: it pays, and asks for another permit before its next
 //! attempt. A system that has collapsed aborts far more often than it commits, so it has as few transactions as the lower
@@ -43,194 +67,48 @@
 //! many transactions run as were asked for.
 //!
 //! **Grants without order.** If a running session can overtake one that does not run ([`machine::Core::overtakes`]), a
-//! permit that is granted to a sleeping session is unused until that session runs. There a group has a count of free
+//! permit that is granted to a sleeping session is unused until that session runs. There all sessions share a count of free
 //! permits, and the first session that comes takes one, as with latches ([`protocols::mechanisms::queue_latch`]). The
-//! count is negative while a lower capacity has not taken effect.
+//! count is negative while a lower limit has not taken effect.
 
+mod group;
+
+use group::Group;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 use protocols::faults;
+use std::collections::BTreeMap;
 
-/// Number of sessions that share a group's line, usually and where runs are miniatures.
+/// Number of sessions of a group where there are no sockets, usually and where runs are miniatures.
 const SESSIONS_OF_GROUP: usize = 256;
 const SESSIONS_OF_MINIATURE: usize = 2;
 
-/// Counts of a group.
-#[repr(C, align(64))]
-struct Counts<M: Machine> {
-    line: M::Line,
-    /// Number of tickets that sessions have drawn.
-    drawn: Word,
-    /// Number of tickets granted.
-    granted: Word,
-    /// Number of free permits in two's complement. Used instead of the counts above where grants have no order.
-    free: Word,
-}
-
-// SAFETY: `Counts` consists of a line and words, which are valid as zeros.
-unsafe impl<M: Machine> Zeroed for Counts<M> {}
-
-/// Changes of a group's capacity. They are on a line that hardly ever changes.
-#[repr(C, align(64))]
-struct Changes<M: Machine> {
-    line: M::Line,
-    /// Number of permits that may be out at the same time. Only who sets the limit uses it.
-    capacity: Word,
-    /// Number of permits that are out beyond the capacity.
-    debt: Word,
-}
-
-// SAFETY: `Changes` consists of a line and words, which are valid as zeros.
-unsafe impl<M: Machine> Zeroed for Changes<M> {}
-
-/// Number of grants of the tickets that share this slot.
-#[repr(C, align(64))]
-struct Slot<M: Machine> {
-    line: M::Line,
-    grants: Word,
-}
-
-// SAFETY: `Slot` consists of a line and a word, and both are valid as zeros.
-unsafe impl<M: Machine> Zeroed for Slot<M> {}
-
-/// Sessions that share permits.
-struct Group<M: Machine> {
-    counts: Shared<Counts<M>>,
-    changes: Shared<Changes<M>>,
-    slots: Vec<Shared<Slot<M>>>,
-}
-
-impl<M: Machine> Group<M> {
-    fn enter(&self, core: &M::Core) {
-        let Counts { line, drawn, granted, free, .. } = &*self.counts;
-        if core.overtakes() {
-            loop {
-                let left = core.wait_to_take(line, free, |free| free.cast_signed() <= 0);
-                if core.cas(line, free, left, left - 1).is_ok() {
-                    return;
-                }
-            }
-        }
-        let ticket = core.fetch_add(line, drawn, 1);
-        if ticket < core.load(line, granted) {
-            return;
-        }
-        let (slot, turn) = self.slot_of(ticket);
-        core.wait_while(&slot.line, &slot.grants, |grants| grants < turn);
-    }
-
-    /// Returns the slot of a ticket, and which of the slot's grants is the ticket's.
-    fn slot_of(&self, ticket: u64) -> (&Slot<M>, u64) {
-        let all = self.slots.len() as u64;
-        (&self.slots[(ticket % all) as usize], ticket / all + 1)
-    }
-
-    /// Releases a permit: pays for a lower capacity, or grants the next ticket.
-    fn release(&self, core: &M::Core) {
-        let Counts { line, granted, free, .. } = &*self.counts;
-        if core.overtakes() {
-            core.fetch_add(line, free, 1);
-            return core.wake(line, free);
-        }
-        if self.pays(core) {
-            return;
-        }
-        let ticket = core.fetch_add(line, granted, 1);
-        let (slot, _) = self.slot_of(ticket);
-        core.fetch_add(&slot.line, &slot.grants, 1);
-        core.wake(&slot.line, &slot.grants);
-    }
-
-    /// Pays one unit of the debt with a permit, if there is a debt.
-    fn pays(&self, core: &M::Core) -> bool {
-        let Changes { line, debt, .. } = &*self.changes;
-        let mut left = core.load(line, debt);
-        while left != 0 {
-            match core.cas(line, debt, left, left - 1) {
-                Ok(_) => return true,
-                Err(now) => left = now,
-            }
-        }
-        false
-    }
-
-    /// Gives a permit back if more are out than the capacity allows. Returns true if it did.
-    fn gives_way(&self, core: &M::Core) -> bool {
-        if !core.overtakes() {
-            return self.pays(core);
-        }
-        let Counts { line, free, .. } = &*self.counts;
-        if core.load(line, free).cast_signed() >= 0 {
-            return false;
-        }
-        self.release(core);
-        true
-    }
-
-    /// Sets the capacity. Only one core at a time calls this.
-    fn resize(&self, core: &M::Core, to: u64) {
-        let Changes { line, capacity, debt } = &*self.changes;
-        let from = core.load(line, capacity);
-        if from == to {
-            return;
-        }
-        core.store(line, capacity, to);
-        (from..to).for_each(|_| self.release(core));
-        if to < from {
-            match core.overtakes() {
-                true => {
-                    let Counts { line, free, .. } = &*self.counts;
-                    core.fetch_add(line, free, to.wrapping_sub(from))
-                }
-                false => core.fetch_add(line, debt, from - to - self.withdraw(core, from - to)),
-            };
-        }
-    }
-
-    /// Draws up to `most` tickets that are granted, so that no session gets them. Returns their number.
-    fn withdraw(&self, core: &M::Core, most: u64) -> u64 {
-        let Counts { line, drawn, granted, .. } = &*self.counts;
-        loop {
-            let before = core.load(line, drawn);
-            // Tickets that are granted stay granted, so a ticket that is drawn here was not missing to anybody.
-            let count = core.load(line, granted).saturating_sub(before).min(most);
-            if count == 0 || core.cas(line, drawn, before, before + count).is_ok() {
-                return count;
-            }
-        }
-    }
-
-    /// Returns the number of permits that are out beyond the capacity.
-    fn excess(&self, core: &M::Core) -> u64 {
-        if core.overtakes() {
-            let Counts { line, free, .. } = &*self.counts;
-            return core.load_relaxed(line, free).cast_signed().min(0).unsigned_abs();
-        }
-        let Changes { line, debt, .. } = &*self.changes;
-        core.load_relaxed(line, debt)
-    }
-
-    /// Returns the number of permits that could be had at once.
-    fn spare(&self, core: &M::Core) -> u64 {
-        let Counts { line, drawn, granted, free, .. } = &*self.counts;
-        if core.overtakes() {
-            return core.load_relaxed(line, free).cast_signed().max(0).cast_unsigned();
-        }
-        let drawn = core.load_relaxed(line, drawn);
-        core.load_relaxed(line, granted).saturating_sub(drawn)
-    }
-}
-
-/// The limit, on a line that is read by all sessions.
+/// The limit, and what a release needs to know of it. All sessions read this line, and it changes once a turn.
 #[repr(C, align(64))]
 struct Limit<M: Machine> {
     line: M::Line,
     limit: Word,
+    /// Number of permits that are out beyond the limit.
+    debt: Word,
+    /// Number of the group whose turn began last.
+    latest: Word,
+    /// 1 if a group may have a permit to spare.
+    idle: Word,
     /// Largest limit so far. Read only outside of runs.
     largest: Word,
 }
 
 // SAFETY: `Limit` consists of a line and words, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Limit<M> {}
+
+/// Number of free permits in two's complement. Used instead of groups where grants have no order.
+#[repr(C, align(64))]
+struct Free<M: Machine> {
+    line: M::Line,
+    count: Word,
+}
+
+// SAFETY: `Free` consists of a line and a word, and both are valid as zeros.
+unsafe impl<M: Machine> Zeroed for Free<M> {}
 
 /// Commit count that one session shows.
 #[repr(C, align(64))]
@@ -245,53 +123,43 @@ unsafe impl<M: Machine> Zeroed for Shown<M> {}
 /// The permits of all sessions.
 pub struct Permits<M: Machine> {
     limit: Shared<Limit<M>>,
+    free: Shared<Free<M>>,
     groups: Vec<Group<M>>,
+    /// Number of the group of each session.
+    group_of: Vec<u16>,
     shown: Vec<Shared<Shown<M>>>,
 }
 
 impl<M: Machine> Permits<M> {
-    /// Creates the permits for `sessions` sessions, with a limit that later ones are not to be below. It is at least 1.
+    /// Creates the permits for `sessions` sessions, with a first limit. It is at least 1.
     pub fn new(
         arena: &Arc<Arena>,
         sessions: usize,
-        least: usize,
+        limit: usize,
     ) -> Result<Permits<M>, OutOfMemory> {
-        let sessions = sessions.max(1);
-        let of_group = if M::MINIATURE { SESSIONS_OF_MINIATURE } else { SESSIONS_OF_GROUP };
-        let groups = sessions.div_ceil(of_group).min(least.max(1));
-        let group = |number: usize| -> Result<Group<M>, OutOfMemory> {
-            let members = sessions.div_ceil(groups);
-            let first = (number * sessions).div_ceil(groups);
-            let slots = (0..members).map(|at| arena.place(arena.beside(first + at)));
-            let slots = slots.collect::<Result<_, _>>()?;
-            let place = arena.beside(first);
-            Ok(Group { counts: arena.place(place)?, changes: arena.place(place)?, slots })
+        let group_of = groups_of(arena, sessions.max(1), M::MINIATURE);
+        let groups = usize::from(group_of.iter().max().map_or(0, |last| *last)) + 1;
+        let group = |number: usize| {
+            let members = || (0..group_of.len()).filter(|s| usize::from(group_of[*s]) == number);
+            let place = members().next().map_or(Place::Any, |first| arena.beside(first));
+            Group::new(arena, place, members().count())
         };
-        let shown = (0..sessions).map(|session| arena.place(arena.beside(session)));
+        let shown = (0..group_of.len()).map(|session| arena.place(arena.beside(session)));
         let permits = Permits {
             limit: arena.place(Place::Any)?,
+            free: arena.place(Place::Any)?,
             groups: (0..groups).map(group).collect::<Result<_, _>>()?,
             shown: shown.collect::<Result<_, _>>()?,
+            group_of,
         };
-        permits.open_with(least);
+        let limit = permits.allowed(limit) as u64;
+        permits.groups[0].open_with(limit);
+        permits.free.count.poke(limit);
+        permits.limit.limit.poke(limit);
+        permits.limit.largest.poke(limit);
+        // The first permits can be had by all groups.
+        permits.limit.idle.poke(1);
         Ok(permits)
-    }
-
-    /// Sets the first limit, before a run.
-    fn open_with(&self, limit: usize) {
-        let limit = self.allowed(limit);
-        for (number, group) in self.groups.iter().enumerate() {
-            let share = self.share(number, limit);
-            group.changes.capacity.poke(share);
-            group.counts.granted.poke(share);
-            group.counts.free.poke(share);
-            for ticket in 0..share {
-                let (slot, turn) = group.slot_of(ticket);
-                slot.grants.poke(turn);
-            }
-        }
-        self.limit.limit.poke(limit as u64);
-        self.limit.largest.poke(limit as u64);
     }
 
     /// Returns the number of sessions.
@@ -299,31 +167,31 @@ impl<M: Machine> Permits<M> {
         self.shown.len()
     }
 
-    /// Returns the smallest limit.
-    pub fn least(&self) -> usize {
-        self.groups.len()
-    }
-
     fn allowed(&self, limit: usize) -> usize {
-        limit.clamp(self.least(), self.sessions().max(self.least()))
+        limit.clamp(1, self.sessions())
     }
 
-    /// Returns the share of group `number` in `limit`.
-    fn share(&self, number: usize, limit: usize) -> u64 {
-        let groups = self.groups.len();
-        ((number + 1) * limit / groups - number * limit / groups) as u64
-    }
-
-    /// Sets the limit. It is at least [`Permits::least`], and at most the number of sessions. Only one core at a time calls
-    /// this.
+    /// Sets the limit. It is at least 1, and at most the number of sessions. Only one core at a time calls this.
     pub fn set_limit(&self, core: &M::Core, limit: usize) {
-        let limit = self.allowed(limit);
-        let at = &*self.limit;
-        at.largest.poke(at.largest.peek().max(limit as u64));
-        for (number, group) in self.groups.iter().enumerate() {
-            group.resize(core, self.share(number, limit));
+        let to = self.allowed(limit) as u64;
+        let Limit { line, limit, largest, debt, .. } = &*self.limit;
+        largest.poke(largest.peek().max(to));
+        let from = core.load(line, limit);
+        if from == to {
+            return;
         }
-        core.store(&at.line, &at.limit, limit as u64);
+        if to > from {
+            (from..to).for_each(|_| self.release_anywhere(core));
+        } else if core.overtakes() {
+            core.fetch_add(&self.free.line, &self.free.count, to.wrapping_sub(from));
+        } else {
+            let spare = self
+                .groups
+                .iter()
+                .fold(0, |spare, group| spare + group.withdraw(core, from - to - spare));
+            core.fetch_add(line, debt, from - to - spare);
+        }
+        core.store(line, limit, to);
     }
 
     /// Returns the limit in force. To be called outside of runs, or for a report.
@@ -349,13 +217,166 @@ impl<M: Machine> Permits<M> {
 
     /// Returns the number of permits that are out beyond the limit, because it was lowered.
     pub fn excess(&self, core: &M::Core) -> u64 {
-        self.groups.iter().map(|group| group.excess(core)).sum()
+        if core.overtakes() {
+            return self.free(core).min(0).unsigned_abs();
+        }
+        core.load_relaxed(&self.limit.line, &self.limit.debt)
     }
 
     /// Returns the number of permits that could be had at once.
     pub fn spare(&self, core: &M::Core) -> u64 {
+        if core.overtakes() {
+            return self.free(core).max(0).unsigned_abs();
+        }
         self.groups.iter().map(|group| group.spare(core)).sum()
     }
+
+    fn free(&self, core: &M::Core) -> i64 {
+        core.load_relaxed(&self.free.line, &self.free.count).cast_signed()
+    }
+
+    /// Waits for a permit. Returns the ticket with which the session of `group` got it.
+    fn enter(&self, core: &M::Core, group: usize) -> u64 {
+        if core.overtakes() {
+            let Free { line, count } = &*self.free;
+            loop {
+                let left = core.wait_to_take(line, count, |free| free.cast_signed() <= 0);
+                if core.cas(line, count, left, left - 1).is_ok() {
+                    return 0;
+                }
+            }
+        }
+        let (ticket, granted) = self.groups[group].draw(core);
+        if granted {
+            return ticket;
+        }
+        core.fence();
+        if core.load(&self.limit.line, &self.limit.idle) != 0 {
+            self.settle(core);
+        }
+        self.groups[group].wait_for(core, ticket);
+        ticket
+    }
+
+    /// Releases the permit that a session of `group` got with `ticket`.
+    fn release(&self, core: &M::Core, group: usize, ticket: u64) {
+        let stays = || self.groups.len() == 1 || self.groups[group].is_in_turn(core, ticket);
+        if core.overtakes() {
+            self.release_anywhere(core);
+        } else if !self.pays(core) {
+            self.grant(core, if stays() { group } else { self.heir(core) });
+        }
+    }
+
+    /// Releases a permit that belongs to no group.
+    fn release_anywhere(&self, core: &M::Core) {
+        if core.overtakes() {
+            let Free { line, count } = &*self.free;
+            core.fetch_add(line, count, 1);
+            core.wake(line, count);
+        } else if !self.pays(core) {
+            self.grant(core, self.heir(core));
+        }
+    }
+
+    /// Pays one unit of the debt with a permit, if there is a debt.
+    fn pays(&self, core: &M::Core) -> bool {
+        let Limit { line, debt, .. } = &*self.limit;
+        let mut left = core.load(line, debt);
+        while left != 0 {
+            match core.cas(line, debt, left, left - 1) {
+                Ok(_) => return true,
+                Err(now) => left = now,
+            }
+        }
+        false
+    }
+
+    /// Returns the group that gets a permit that leaves its group. Begins the turn of this group, if it does not go on.
+    fn heir(&self, core: &M::Core) -> usize {
+        let Limit { line, latest, .. } = &*self.limit;
+        let last = core.load(line, latest) as usize;
+        if self.groups.len() == 1 || self.groups[last].goes_on(core) {
+            return last;
+        }
+        let Some(next) = self.waiting_after(core, last) else { return last };
+        self.groups[next].begin_turn(core);
+        if next != last {
+            core.store(line, latest, next as u64);
+        }
+        next
+    }
+
+    /// Returns the first group after `last` in which a session waits. Groups are in a ring, so `last` itself comes last.
+    fn waiting_after(&self, core: &M::Core, last: usize) -> Option<usize> {
+        let all = self.groups.len();
+        (1..=all).map(|step| (last + step) % all).find(|group| self.groups[*group].waits(core))
+    }
+
+    /// Grants the next ticket of a group.
+    fn grant(&self, core: &M::Core, group: usize) {
+        let is_spare = self.groups[group].grant(core);
+        if is_spare && self.groups.len() > 1 && !core.is_planted(faults::SPARE_PERMIT_STAYS) {
+            self.settle(core);
+        }
+    }
+
+    /// Moves permits that can be had to groups in which sessions wait, until there are none of the former or of the latter.
+    #[cold]
+    fn settle(&self, core: &M::Core) {
+        let Limit { line, idle, .. } = &*self.limit;
+        loop {
+            core.store(line, idle, 0);
+            core.fence();
+            let mut is_one_left = false;
+            for (number, group) in self.groups.iter().enumerate() {
+                while group.spare(core) > 0
+                    && let Some(to) = self.waiting_after(core, number)
+                {
+                    let moves = core.is_planted(faults::SPARE_PERMIT_DOUBLED)
+                        || group.withdraw(core, 1) == 1;
+                    // Who waited there can have got another permit meanwhile.
+                    is_one_left |= moves && self.groups[to].grant(core);
+                }
+                is_one_left |= group.spare(core) > 0;
+            }
+            if !is_one_left {
+                return;
+            }
+            core.store(line, idle, 1);
+            core.fence();
+            if self.waiting_after(core, 0).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Gives a permit back if more are out than the limit allows. Returns true if it did.
+    fn gives_way(&self, core: &M::Core) -> bool {
+        if !core.overtakes() {
+            return self.pays(core);
+        }
+        if self.free(core) >= 0 {
+            return false;
+        }
+        self.release_anywhere(core);
+        true
+    }
+}
+
+/// Returns the number of each session's group.
+fn groups_of(arena: &Arena, sessions: usize, miniature: bool) -> Vec<u16> {
+    let size = if miniature { SESSIONS_OF_MINIATURE } else { SESSIONS_OF_GROUP };
+    let groups = sessions.div_ceil(size);
+    let mut numbers = BTreeMap::new();
+    let group = |session: usize| match arena.socket_of(session) {
+        Some(socket) => {
+            let next = numbers.len() as u16;
+            *numbers.entry(socket).or_insert(next)
+        }
+        None => (session * groups / sessions) as u16,
+    };
+    (0..sessions).map(group).collect()
 }
 
 /// One session's means to get permits. It has at most one at a time.
@@ -384,7 +405,7 @@ impl<'a, M: Machine> Applicant<'a, M> {
         'a: 'c,
     {
         match self.permits {
-            None => Permit { group: None, core },
+            None => Permit { of: None, core },
             Some(permits) => Self::enter_limited(permits, self.session, core),
         }
     }
@@ -396,11 +417,11 @@ impl<'a, M: Machine> Applicant<'a, M> {
         core: &'c M::Core,
     ) -> Permit<'c, M> {
         if !permits.limits(core) {
-            return Permit { group: None, core };
+            return Permit { of: None, core };
         }
-        let group = &permits.groups[session * permits.groups.len() / permits.sessions()];
-        group.enter(core);
-        Permit { group: Some(group), core }
+        let group = permits.group_of[session];
+        let ticket = permits.enter(core, usize::from(group));
+        Permit { of: Some(Granted { permits, group, ticket }), core }
     }
 
     /// Gives `permit` back after an abort, if more transactions run than the limit allows. Returns true if it did. Then the
@@ -422,11 +443,18 @@ impl<'a, M: Machine> Applicant<'a, M> {
     }
 }
 
+/// Where a permit comes from.
+struct Granted<'c, M: Machine> {
+    permits: &'c Permits<M>,
+    group: u16,
+    ticket: u64,
+}
+
 /// The permission to run one transaction. It is released when it is dropped.
 #[must_use = "the permit is released when it is dropped"]
 pub struct Permit<'c, M: Machine> {
-    /// Group that granted it, or none if there was no limit.
-    group: Option<&'c Group<M>>,
+    /// Where it comes from, or none if there was no limit.
+    of: Option<Granted<'c, M>>,
     core: &'c M::Core,
 }
 
@@ -434,18 +462,18 @@ impl<M: Machine> Permit<'_, M> {
     /// Returns true if the permit is one of a limited number.
     #[inline(always)]
     pub fn is_limited(&self) -> bool {
-        self.group.is_some()
+        self.of.is_some()
     }
 
     #[inline(never)]
     fn gives_way(&mut self, permits: &Permits<M>) -> bool {
-        let gives = match self.group {
-            Some(group) => group.gives_way(self.core),
+        let gives = match &self.of {
+            Some(granted) => granted.permits.gives_way(self.core),
             // There was no limit when the transaction began.
             None => permits.limits(self.core),
         };
         if gives {
-            self.group = None;
+            self.of = None;
         }
         gives
     }
@@ -454,11 +482,11 @@ impl<M: Machine> Permit<'_, M> {
 impl<M: Machine> Drop for Permit<'_, M> {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(group) = self.group {
+        if let Some(Granted { permits, group, ticket }) = self.of.take() {
             if self.core.is_planted(faults::PERMITS_BEYOND_THE_LIMIT) {
-                group.release(self.core);
+                permits.release(self.core, usize::from(group), ticket);
             }
-            group.release(self.core);
+            permits.release(self.core, usize::from(group), ticket);
         }
     }
 }

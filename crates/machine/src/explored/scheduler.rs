@@ -60,6 +60,11 @@ const CHANGED: u64 = 1 << 62;
 /// Number of steps without a switch after which PCT assumes that a core spins for another one.
 const UNFAIR_STEPS: u64 = 20_000;
 
+/// PCT: number of steps after which a core that backs off drops to a random low priority, not to the lowest. With the lowest,
+/// cores that back off take turns in the same order each time. Transactions that abort each other in this order would do so
+/// for ever.
+const LONG_RUN: u64 = 100_000;
+
 /// Number of ticks of each service that all workers can wait through before the run counts as deadlocked.
 const IDLE_TICKS: u64 = 1000;
 
@@ -342,8 +347,13 @@ impl Scheduler {
     }
 
     fn fall_to_the_bottom(&self, id: usize) {
-        self.lowest.set(self.lowest.get() - 1);
-        self.cores[id].priority.set(self.lowest.get());
+        let lowest = self.lowest.get() - 1;
+        let priority = match self.steps.get() < LONG_RUN {
+            true => lowest,
+            false => self.random.below(lowest),
+        };
+        self.lowest.set(lowest);
+        self.cores[id].priority.set(priority);
     }
 
     /// Ends a tick of service `id`. Returns false if it was the last tick.

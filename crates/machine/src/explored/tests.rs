@@ -373,6 +373,25 @@ fn priorities_find_what_needs_one_long_delay() {
 }
 
 #[test]
+fn back_offs_do_not_go_round_in_the_same_order_for_ever() {
+    for seed in 0..20 {
+        let schedule = Schedule::Pct { depth: 3 };
+        let options = ExploredOptions { seed, schedule, ..ExploredOptions::default() };
+        let machine = Explored::new(options).unwrap();
+        let last = &words::<1>(&machine)[0];
+        let tries_twice_in_a_row = |id: u64| {
+            body(move |core| {
+                while core.swap(&(), last, id) != id {
+                    core.pause(1);
+                }
+            })
+        };
+        let bodies = (1..=3).map(tries_twice_in_a_row).collect();
+        machine.run(bodies, vec![]).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+}
+
+#[test]
 fn stretches_of_all_lengths_occur() {
     // The writer must run that many operations between two adjacent reads.
     for (length, at_least) in [(2, 200), (10, 60), (40, 10)] {

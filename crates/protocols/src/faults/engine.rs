@@ -91,4 +91,10 @@ planted! {
 
     PERMITS_BEYOND_THE_LIMIT = "permits_beyond_the_limit" in "NO_WAIT" on "counters", Admission:
     "a permit is released twice";
+
+    SPARE_PERMIT_STAYS = "spare_permit_stays" in "NO_WAIT" on "counters", Progress:
+    "a permit that nobody in a group wants stays there although sessions of another group wait";
+
+    SPARE_PERMIT_DOUBLED = "spare_permit_doubled" in "NO_WAIT" on "counters", Admission:
+    "a permit that moves to another group stays in its own, too";
 }
