@@ -1,7 +1,10 @@
 //! Produces the measurements under `results/`. Each measurement is one command of the program and one file of raw
 //! records. A file that exists is not measured again, so the job resumes where it stopped. Delete a file to renew it.
 
+mod admission;
+
 use crate::{Outcome, cargo, must, option, target_directory};
+pub use admission::{CONTENDED, Contended};
 use std::{fs, path::Path, process::Command};
 
 /// One file of raw records and the command that produces it.
@@ -25,7 +28,7 @@ fn all() -> Vec<Measurement> {
         .into_iter()
         .chain(both)
         .chain(native)
-        .chain([native_architectures()])
+        .chain([native_architectures(), admission::all()])
         .flatten()
         .collect()
 }
@@ -280,7 +283,12 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
         println!("{}: kilocore run {}", measurement.file, measurement.arguments.join(" "));
         // The file appears only when the run is complete, so an interrupted run is measured again.
         must(
-            Command::new(&program).arg("run").args(&measurement.arguments).arg("--json").arg(&file),
+            Command::new(&program)
+                .current_dir(root)
+                .arg("run")
+                .args(&measurement.arguments)
+                .arg("--json")
+                .arg(&file),
         )?;
     }
     Ok(())

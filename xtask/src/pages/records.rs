@@ -138,6 +138,12 @@ impl Runs {
         self.find(protocol, cores).ok_or_else(missing)
     }
 
+    /// Returns these records and those of `other`.
+    pub fn and(mut self, other: Runs) -> Runs {
+        self.records.extend(other.records);
+        self
+    }
+
     /// Returns the records for which `wanted` holds.
     pub fn only(&self, wanted: impl Fn(&Record) -> bool) -> Runs {
         let records = self.records.iter().filter(|record| wanted(record)).cloned().collect();

@@ -3,110 +3,163 @@
 use super::{Column, latency, table};
 use crate::pages::numbers::three;
 use crate::pages::records::{Record, Results, Runs};
-
-/// The measured work: its file, a title, and its options.
-const WORK: [(&str, &str, &str); 6] = [
-    ("ycsb-theta0.6", "YCSB, theta 0.6", "ycsb --theta 0.6 --read-ratio 0.5 --machine graphite"),
-    ("ycsb-theta0.8", "YCSB, theta 0.8", "ycsb --theta 0.8 --read-ratio 0.5 --machine graphite"),
-    (
-        "ycsb-theta0.8-chip1024",
-        "YCSB, theta 0.8, the peak on 1024 tiles (`chip1024`)",
-        "ycsb --theta 0.8 --read-ratio 0.5 --machine results/admission/chip1024.toml",
-    ),
-    ("ycsb-theta0.9", "YCSB, theta 0.9", "ycsb --theta 0.9 --read-ratio 0.5 --machine graphite"),
-    (
-        "smallbank-hot",
-        "SmallBank, 90 % of the transactions for 100 hot accounts",
-        "smallbank --hot-accounts 100 --hot-share 0.9 --machine graphite",
-    ),
-    (
-        "tpcc-4wh",
-        "TPC-C, 4 warehouses, New-Order and Payment",
-        "tpcc --warehouses 4 --mix narrow --machine graphite",
-    ),
-];
+use crate::results::{CONTENDED, Contended, command};
 
 const INTRODUCTION: &str = "\
 # What is left of the peak
 
-The *peak* is the highest throughput without a limit, over the measured numbers of cores. A cell is the throughput as a share of
-it, in percent. *Off* is without a limit, *on* is `--admission adaptive`. The latency counts from the begin of the wait for a permit:
-p50 / p99.9 in µs, then the longest known, in ms, of those that committed and of those in flight. A `≥` marks a latency of which only
-a lower bound is known. Records without a limit on many cores are short and flatter: a collapse takes longer to develop than
-they last. So the peak of SILO at theta 0.8 is too high: after 0.2 seconds it has 556 thousand transactions a second.
+The *peak* is the highest throughput without a limit, over the measured numbers of cores whose runs are steady. All numbers of cores are on the same
+machine: `chip1024` is the chip of 1024 tiles, of which `--cores` uses some. A cell is the throughput as a share of the peak, in
+percent. *Off* is without a limit, *on* is `--admission adaptive`. The latency counts from the begin of the wait for a permit: p50 /
+p99.9 in µs, then the longest known, in ms, of those that committed and of those in flight. A `≥` marks a latency of which only a
+lower bound is known. Runs without a limit on the whole machine are short and flatter, because a collapse takes longer to develop than
+they last. The regulator searches during the warm-up.
 
-On `graphite` a number of cores is a chip with as many tiles. On the large chip the ways are longer, and a transaction takes about 15 %
-longer, alone too. So a peak of few cores cannot be reached on 1024 tiles with the same number of transactions. The table of
-`chip1024` has the peak of 16 to 64 cores on the 1024 tiles themselves.
+On the Superdome Flex the pages lie on all sockets that the cores are on. So the peak of 14 to 56 cores has all its memory near, and
+896 cores on 16 sockets cannot reach it, whatever the limit.
 
-The regulator searches during the warm-up, of 0.15 to 0.5 simulated seconds. Where a cell is empty, no such run ended within 100
-seconds, or none was measured. Where there are many permits, the search is not over after 0.25 seconds: MVCC at theta 0.6 has 1.49
-million transactions a second, 91 % of the peak, after a warm-up of 0.6 seconds. SmallBank under HEKATON, SNAPSHOT and SSN
-used to keep 19 to 51 % of its peak. The [diary](../diary.md) says why (*Who queues for a latch comes too late*).
+";
+
+/// Work that has not been measured since groups of sessions take turns: its file, a title, and its options.
+const OLDER: [(&str, &str, &str); 3] = [
+    ("ycsb-theta0.6", "YCSB, theta 0.6", "ycsb --theta 0.6 --read-ratio 0.5"),
+    (
+        "smallbank-hot",
+        "SmallBank, 90 % of the transactions for 100 hot accounts",
+        "smallbank --hot-accounts 100 --hot-share 0.9",
+    ),
+    ("tpcc-4wh", "TPC-C, 4 warehouses, New-Order and Payment", "tpcc --warehouses 4 --mix narrow"),
+];
+
+const ON_OLDER: &str = "\
+# Older records
+
+These are of earlier commits, in which permits were divided among four groups of 256 sessions, and the modelled chip was another one.
+There a number of cores is a chip with as many tiles, so the peak of few cores is that of a smaller chip, on which a transaction takes
+about 15 % less time. Where a cell is empty, no such run ended within 100 seconds, or none was measured. Where there are many
+permits, the search is not over after 0.25 seconds: MVCC at theta 0.6 has 1.49 million transactions a second, 91 % of the peak, after a
+warm-up of 0.6 seconds.
 
 ";
 
 /// Returns the page.
 pub fn page(results: &Results) -> Result<String, String> {
     let mut text = INTRODUCTION.to_owned();
-    for (file, title, command) in WORK {
-        let runs = results.records(&format!("admission/{file}.json"))?;
-        text += &format!("## {title}\n\n{}", shares(&runs));
-        let mut commits: Vec<String> =
-            runs.records.iter().map(|r| r.commit.chars().take(7).collect()).collect();
-        commits.sort();
-        commits.dedup();
-        let commit = commits.join(", ");
-        text += &format!(
-            "[`admission/{file}.json`](../admission/{file}.json), by `kilocore run {command}` with `--admission off` and \
-             `adaptive`, commit {commit}.\n\n"
-        );
+    for work in &CONTENDED {
+        text += &section(results, work)?;
+    }
+    text += ON_OLDER;
+    for (file, title, options) in OLDER {
+        text += &older(results, file, (title, options))?;
     }
     Ok(text)
 }
 
-fn is_limited(record: &Record) -> bool {
-    record.admission.is_some()
+/// Returns the section of one older work.
+fn older(results: &Results, file: &str, (title, options): (&str, &str)) -> Result<String, String> {
+    let runs = results.records(&format!("admission/{file}.json"))?;
+    let (off, on) = (runs.only(|r| r.admission.is_none()), runs.only(|r| r.admission.is_some()));
+    Ok(format!(
+        "## {title}\n\n{}[`admission/{file}.json`](../admission/{file}.json), by `kilocore run {options} --machine graphite` with \
+         `--admission off` and `adaptive`, commit {}.\n\n",
+        shares(&off, &on),
+        commits(&[runs]),
+    ))
 }
 
-/// Returns the table of one file.
-fn shares(runs: &Runs) -> String {
-    let (off, on) = (runs.only(|r| !is_limited(r)), runs.only(is_limited));
-    let peak = |name: &str| -> Option<&Record> {
-        let of = off.records.iter().filter(|record| record.protocol == name);
-        of.max_by(|a, b| a.throughput_txn_per_s.total_cmp(&b.throughput_txn_per_s))
+/// Returns the section of one work.
+fn section(results: &Results, work: &Contended) -> Result<String, String> {
+    let files = work.files();
+    let [off, most, on] = files.each_ref().map(|file| results.records(&format!("{file}.json")));
+    let (off, on) = (off?.and(most?), on?);
+    let mut text = format!("## {}\n\n{}\n\n{}", work.title, kept(&off, &on), shares(&off, &on));
+    for file in files {
+        let measured = command(&file).ok_or_else(|| format!("no measurement makes {file}"))?;
+        text += &format!("- [`{file}.json`](../{file}.json), by `{measured}`\n");
+    }
+    text += &format!("\nCommit {}.\n\n", commits(&[off, on]));
+    Ok(text)
+}
+
+/// Returns the commits of the records, in short form.
+fn commits(runs: &[Runs]) -> String {
+    let all = runs.iter().flat_map(|runs| &runs.records);
+    let mut commits: Vec<String> = all.map(|r| r.commit.chars().take(7).collect()).collect();
+    commits.sort();
+    commits.dedup();
+    commits.join(", ")
+}
+
+/// Returns the highest throughput of a protocol among runs without marks, or among all if each has a mark.
+fn peak<'a>(off: &'a Runs, name: &str) -> Option<&'a Record> {
+    let of = off.records.iter().filter(|record| record.protocol == name);
+    of.max_by(|a, b| {
+        let known = |record: &Record| record.marks().is_empty();
+        let throughput = a.throughput_txn_per_s.total_cmp(&b.throughput_txn_per_s);
+        known(a).cmp(&known(b)).then(throughput)
+    })
+}
+
+/// Returns a sentence on how many protocols keep their peak at each number of cores, with a limit and without.
+fn kept(off: &Runs, on: &Runs) -> String {
+    let protocols = on.protocols();
+    let keeps = |runs: &Runs, cores: usize, share: f64| {
+        let keeps = |name: &&String| match (runs.find(name, cores), peak(off, name)) {
+            (Some(record), Some(peak)) => {
+                record.throughput_txn_per_s >= share * peak.throughput_txn_per_s
+            }
+            _ => false,
+        };
+        protocols.iter().filter(keeps).count()
     };
-    let share = |name: &str, record: Option<&Record>| match (record, peak(name)) {
+    let parts: Vec<String> = on
+        .cores()
+        .into_iter()
+        .map(|cores| {
+            format!("{} and {} at {cores}", keeps(on, cores, 0.95), keeps(on, cores, 0.85))
+        })
+        .collect();
+    let most = on.cores().into_iter().max().unwrap_or(0);
+    format!(
+        "Of {} protocols, at least 95 % and 85 % of the peak are kept with a limit by {} cores; without one, by {} and {} at {most}.",
+        protocols.len(),
+        parts.join(", "),
+        keeps(off, most, 0.95),
+        keeps(off, most, 0.85),
+    )
+}
+
+/// Returns the table of one work.
+fn shares(off: &Runs, on: &Runs) -> String {
+    let share = |name: &str, record: Option<&Record>| match (record, peak(off, name)) {
         (Some(record), Some(peak)) => {
             let share = record.throughput_txn_per_s / peak.throughput_txn_per_s;
             format!("{}{:.0}", record.marks(), 100.0 * share)
         }
         _ => String::new(),
     };
-    let mut columns = vec![Column::new("peak, thousand txn/s", |name: &str| {
-        peak(name).map_or(String::new(), |record| {
-            format!("{} on {} cores", three(record.throughput_txn_per_s / 1e3), record.cores)
-        })
-    })];
+    let most = on.cores().into_iter().max().unwrap_or(0);
+    let mut columns = vec![
+        Column::new("peak, thousand txn/s", |name: &str| {
+            peak(off, name).map_or(String::new(), |record| {
+                format!("{} on {} cores", three(record.throughput_txn_per_s / 1e3), record.cores)
+            })
+        }),
+        Column::new(format!("{most} off"), move |name: &str| share(name, off.find(name, most))),
+    ];
     for cores in on.cores() {
-        let (off, on) = (off.clone(), on.clone());
-        columns.push(Column::new(format!("{cores} off"), {
-            move |name: &str| share(name, off.find(name, cores))
-        }));
-        let limited = on.clone();
         columns.push(Column::new(format!("{cores} on"), move |name: &str| {
-            share(name, limited.find(name, cores))
+            share(name, on.find(name, cores))
         }));
-        columns.push(Column::new("limit", {
-            let on = on.clone();
-            move |name: &str| {
-                let admission = on.find(name, cores).and_then(|record| record.admission.as_ref());
-                let limits = admission.map(|admission| &admission.limits_at_end);
-                limits.and_then(|all| all.first()).map_or(String::new(), u64::to_string)
-            }
-        }));
-        columns.push(Column::new("latency on", move |name: &str| told(on.find(name, cores))));
     }
+    columns.push(Column::new(format!("limit at {most}"), move |name: &str| {
+        let admission = on.find(name, most).and_then(|record| record.admission.as_ref());
+        let limits = admission.map(|admission| &admission.limits_at_end);
+        limits.and_then(|all| all.first()).map_or(String::new(), u64::to_string)
+    }));
+    columns.push(Column::new(format!("latency at {most}"), move |name: &str| {
+        told(on.find(name, most))
+    }));
     table("", &on.protocols(), &columns)
 }
 
