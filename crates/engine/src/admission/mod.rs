@@ -29,7 +29,8 @@
 //!   before the first one. So a system that aborts a lot has few transactions soon after the limit fell.
 //! - **No permit is lost.** A [`Permit`] releases itself when it is dropped, also by a panic.
 //! - **No transaction starves** where the permits are granted in the order of requests (`permits.rs`): each session has at
-//!   most one request, so a request waits for at most as many grants as its group has sessions. A transaction that gives
+//!   most one request, a group's next turn serves all that wait in it, and before that each other group has at most one turn.
+//!   So a request waits for about as many grants as there are sessions. A transaction that gives
 //!   way waits once more, which a limit that falls again and again could repeat. The regulator raises a ceiling later after
 //!   each collapse, so that collapses become rare. Where the system can take the processor from a session, the first running
 //!   session that comes takes a free permit, as with latches ([`machine::Core::overtakes`]). There it is likely but not
