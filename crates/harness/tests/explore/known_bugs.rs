@@ -61,6 +61,8 @@ bugs! {
     permit_kept_over_abort [Stuck(Deadlock(_))], within 1000;
     retries_without_a_permit, within 4000;
     permits_beyond_the_limit, within 1000;
+    spare_permit_stays [Stuck(Deadlock(_))];
+    spare_permit_doubled, within 1000;
     protects_itself, within 1000;
     prepares_itself, within 1000;
     ends_itself, within 1000;
