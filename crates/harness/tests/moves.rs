@@ -145,14 +145,21 @@ fn a_procedure_that_panics_keeps_no_lock_on_any_core() {
         PANICS.store(u64::MAX, Ordering::Relaxed);
         let committed = run().expect("it runs")[0].total.commits();
         assert!(committed > 0, "{protocol}");
-        PANICS.store(20, Ordering::Relaxed);
-        let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else {
-            panic!("the panic reaches the caller");
+        let runs_after_a_panic = || {
+            PANICS.store(20, Ordering::Relaxed);
+            let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else {
+                panic!("the panic reaches the caller");
+            };
+            assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
+            u64::MAX - PANICS.load(Ordering::Relaxed)
         };
-        assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
-        let later = u64::MAX - PANICS.load(Ordering::Relaxed);
-        // On a busy machine it does not run many.
-        assert!(later > 5, "{protocol}: the other worker has run {later} procedures since");
+        // On a busy machine the other worker can have no processor until the run ends. With a lock kept it stops every time.
+        let later: Vec<u64> =
+            (0..20).map(|_| runs_after_a_panic()).take_while(|n| *n <= 5).collect();
+        assert!(
+            later.len() < 20,
+            "{protocol}: the other worker has run {later:?} procedures since"
+        );
     }
 }
 
