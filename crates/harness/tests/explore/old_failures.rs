@@ -4,6 +4,7 @@ use crate::{exploration, passes};
 use kilocore_harness::explore::Exploration;
 use protocols::ProtocolOptions;
 use workloads::micro::counters::Counters;
+use workloads::smallbank::SmallBank;
 use workloads::ycsb::Ycsb;
 
 /// Returns an exploration in which waits have no time limit, so that no timeout hides a deadlock.
@@ -74,4 +75,19 @@ fn transactions_that_refuse_one_another_come_to_an_end() {
     let asked = Exploration { first_seed: 901_440, workers: 6, procedures: 6, ..asked };
     let aborts = passes(&Counters::varied, &asked).aborts;
     assert!(aborts < 10_000, "{aborts} aborts");
+}
+
+/// Transactions aborted each other in the same order for ever, as the lowest priority after each back-off made the cores take
+/// turns. The explorer then gave the core that backs off a random priority after many steps. That ended some of these runs, but
+/// the holder of a latch could draw a priority so low that the cores that spun for the latch never got below it.
+#[test]
+fn schedules_by_priority_become_fair_in_the_end() {
+    let spinning = [("waiting-writers", "in-turn"), ("latch", "spin")];
+    for protocol in ["TIMESTAMP", "MVCC"] {
+        let asked = exploration(protocol, &spinning, 1);
+        passes(&Ycsb::varied, &Exploration { first_seed: 756_762, workers: 5, ..asked });
+    }
+    let bounded = [("commit-locks", "bounded:26"), ("commit-updates", "on")];
+    let asked = exploration("TICTOC", &bounded, 1);
+    passes(&SmallBank::varied, &Exploration { first_seed: 762_798, workers: 6, ..asked });
 }

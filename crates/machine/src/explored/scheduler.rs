@@ -60,9 +60,10 @@ const CHANGED: u64 = 1 << 62;
 /// Number of steps without a switch after which PCT assumes that a core spins for another one.
 const UNFAIR_STEPS: u64 = 20_000;
 
-/// PCT: number of steps after which a core that backs off drops to a random low priority, not to the lowest. With the lowest,
-/// cores that back off take turns in the same order each time. Transactions that abort each other in this order would do so
-/// for ever.
+/// PCT: number of steps after which each back-off draws the priorities of all cores anew. Before, the core that backs off gets
+/// the lowest one, so cores that back off take turns in the same order each time. Transactions that abort each other in this
+/// order would do so for ever. A random priority for the core that backs off alone is not enough: sooner or later the holder of a
+/// latch draws one that is so low that the cores that spin for the latch need millions of draws to get below it.
 const LONG_RUN: u64 = 100_000;
 
 /// Number of ticks of each service that all workers can wait through before the run counts as deadlocked.
@@ -347,13 +348,15 @@ impl Scheduler {
     }
 
     fn fall_to_the_bottom(&self, id: usize) {
+        if self.steps.get() >= LONG_RUN {
+            return self
+                .cores
+                .iter()
+                .for_each(|core| core.priority.set(self.random.below(CHANGED)));
+        }
         let lowest = self.lowest.get() - 1;
-        let priority = match self.steps.get() < LONG_RUN {
-            true => lowest,
-            false => self.random.below(lowest),
-        };
         self.lowest.set(lowest);
-        self.cores[id].priority.set(priority);
+        self.cores[id].priority.set(lowest);
     }
 
     /// Ends a tick of service `id`. Returns false if it was the last tick.
