@@ -10,6 +10,7 @@
 //! - Reads of words that never change do not depend on the order.
 //! - A body is fetched together with its head line, if the core has just asked for that line.
 
+mod beside;
 mod waits;
 
 use crate::{
@@ -188,21 +189,6 @@ impl SimCore {
         self.world.l1.holds(self.seat.get().physical(), identity, version)
     }
 
-    /// Spends `cycles` of local work, slowed down by SMT siblings.
-    #[inline(always)]
-    fn spend(&self, cycles: u64) {
-        self.clock.set(self.clock.get() + self.slowed(cycles));
-    }
-
-    /// Returns the cycles that local work of `cycles` takes beside the siblings that work now.
-    #[inline(always)]
-    fn slowed(&self, cycles: u64) -> u64 {
-        match &self.world.model.siblings {
-            None => cycles,
-            Some(siblings) => (cycles * siblings.slowdown(self.seat.get().physical())) >> 8,
-        }
-    }
-
     /// Fetches the line, for writing if `WRITE` is set, and advances the clock by the time that this takes.
     #[inline(never)]
     fn access<const WRITE: bool>(&self, line: &SimLine) {
@@ -369,7 +355,7 @@ impl SimCore {
         // The access has waited for its turn, so the clock is not before that turn.
         let took = self.clock.get() - asked;
         if took > self.world.model.lookup {
-            self.clock.set(asked + ((took * self.world.model.prefetched) >> 8));
+            self.clock.set(asked + ((took * self.part_of(self.world.model.prefetched)) >> 8));
         }
     }
 
@@ -419,7 +405,7 @@ impl SimCore {
                 (part, now),
             );
             if fetched {
-                total += (cycles * self.world.model.overlapped) >> 8;
+                total += (cycles * self.part_of(self.world.model.overlapped)) >> 8;
             } else {
                 total += cycles;
                 fetched = cycles > self.world.model.lookup;

@@ -41,6 +41,9 @@ impl MachineDescription {
         for (i, factor) in throughput.iter().enumerate() {
             real("core.smt_throughput", *factor, if i == 0 { 1.0 } else { 0.1 }, i as f64 + 1.0)?;
         }
+        for (i, share) in self.core.smt_parallelism.iter().enumerate() {
+            real("core.smt_parallelism", *share, if i == 0 { 1.0 } else { 0.01 }, 1.0)?;
+        }
         for (table, cache) in [("l1", Some(&self.l1)), ("l2", self.l2.as_ref())] {
             if let Some(cache) = cache {
                 whole(&format!("{table}.size_kib"), cache.size_kib, 1, 1 << 20)?;

@@ -88,6 +88,11 @@ pub struct CoreDescription {
     pub late_wake_up_ns: u64,
     /// Throughput of a core with 1, 2, ... threads on it, as a multiple of one thread's.
     pub smt_throughput: Vec<f64>,
+    /// Share of `memory_parallelism` and of `prefetched_lines` that each of 1, 2, ... working threads of a core has: threads can
+    /// divide the window in which a core reorders instructions, and its fill buffers. The last number holds for more threads. If
+    /// it is left out, each thread has all of both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub smt_parallelism: Vec<f64>,
 }
 
 /// Returns true for 0, which machine files leave out.

@@ -90,6 +90,10 @@ impl MachineDescription {
         figure("late wake-up", &core.late_wake_up_ns, "ns", "late_wake_up_ns");
         let throughput = format!("{:?}", core.smt_throughput);
         figure("SMT throughput", &throughput, "of one thread", "smt_throughput");
+        if !core.smt_parallelism.is_empty() {
+            let share = format!("{:?}", core.smt_parallelism);
+            figure("SMT parallelism", &share, "of one thread, for each", "smt_parallelism");
+        }
         if let Some(tlb) = &self.tlb {
             let pages = format!("{} pages of {} bytes", tlb.entries, self.page_bytes);
             list.figures("TLB", pages, &["tlb.entries"]);

@@ -111,6 +111,7 @@ impl Measuring {
             yield_cycles: USUAL_YIELD_CYCLES,
             late_wake_up_ns: 0,
             smt_throughput: self.smt_throughput(),
+            smt_parallelism: Vec::new(),
         };
         self.notes.push(format!("a store buffer of {STORE_BUFFER_LINES} lines is assumed"));
         self.notes.push(format!("{PREFETCHED_LINES} prefetched lines at a time are assumed"));

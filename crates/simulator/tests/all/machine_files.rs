@@ -69,11 +69,23 @@ fn error_of_flex(from: &str, to: &str) -> String {
 }
 
 #[test]
+fn shares_of_the_parallelism_are_above_zero_and_the_first_is_one() {
+    let given = "smt_parallelism = [1.0, 0.5]";
+    let error = error_of_flex(given, "smt_parallelism = [1.0, 0.0]");
+    assert!(
+        error.contains("core.smt_parallelism: 0 is not allowed; allowed: 0.01 to 1"),
+        "{error}"
+    );
+    let error = error_of_flex(given, "smt_parallelism = [0.5]");
+    assert!(error.contains("core.smt_parallelism: 0.5 is not allowed; allowed: 1 to 1"), "{error}");
+}
+
+#[test]
 fn latencies_that_break_the_triangle_are_refused_with_the_three_sockets() {
     let error = error_of_flex("latency_ns = 259 ", "latency_ns = 2590 ");
     assert_eq!(
         error,
-        "my.toml:47: sockets.within_chassis: socket 0 to 3 2590 ns (2hop), but 0 to 1 242.5 ns (1hop) and 1 to 3 242.5 ns \
+        "my.toml:48: sockets.within_chassis: socket 0 to 3 2590 ns (2hop), but 0 to 1 242.5 ns (1hop) and 1 to 3 242.5 ns \
          (1hop); allowed: no way longer than the way through a third socket"
     );
     let text = MachineDescription::builtin_text("superdome-flex").unwrap();
