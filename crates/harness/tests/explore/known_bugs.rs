@@ -63,7 +63,6 @@ bugs! {
     permits_beyond_the_limit, within 1000;
     spare_permit_stays [Stuck(Deadlock(_))];
     spare_permit_doubled, within 1000;
-    settler_forgets [Stuck(Deadlock(_))], within 4000;
     protects_itself, within 1000;
     prepares_itself, within 1000;
     ends_itself, within 1000;
