@@ -20,7 +20,7 @@ pub struct Contended {
 
 /// The work that is measured. On the chip all numbers of cores are on the same 1024 tiles, so that few cores are compared with many on
 /// the same machine.
-pub const CONTENDED: [Contended; 3] = [
+pub const CONTENDED: [Contended; 5] = [
     Contended {
         name: "ycsb-theta0.8",
         title: "YCSB, theta 0.8",
@@ -35,6 +35,22 @@ pub const CONTENDED: [Contended; 3] = [
         work: "ycsb --theta 0.9 --read-ratio 0.5 --machine results/admission/chip1024.toml",
         peak: "8,12,16,32,64,128,256 --warm-up 0.1 --seconds 0.2",
         limited: "64,256,1024 --warm-up 0.5 --seconds 0.2",
+        most: 1024,
+    },
+    Contended {
+        name: "smallbank-hot",
+        title: "SmallBank, 90 % of the transactions for 100 hot accounts",
+        work: "smallbank --hot-accounts 100 --hot-share 0.9 --machine results/admission/chip1024.toml",
+        peak: "32,64,128,256,512 --warm-up 0.03 --seconds 0.03",
+        limited: "256,1024 --warm-up 0.3 --seconds 0.1",
+        most: 1024,
+    },
+    Contended {
+        name: "tpcc-4wh",
+        title: "TPC-C, 4 warehouses, New-Order and Payment",
+        work: "tpcc --warehouses 4 --mix narrow --machine results/admission/chip1024.toml",
+        peak: "8,16,32,64,128,256 --warm-up 0.05 --seconds 0.1",
+        limited: "64,256,1024 --warm-up 0.3 --seconds 0.2",
         most: 1024,
     },
     Contended {
