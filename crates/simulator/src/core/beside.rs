@@ -1,4 +1,6 @@
-//! What a core's SMT siblings change: how long its local work takes, and how much its misses overlap.
+//! The effect of SMT siblings on a thread: its local work takes longer, and its misses overlap less.
+//!
+//! `siblings.rs` has the factors. Here they are applied to the clock of one thread.
 
 use super::SimCore;
 
