@@ -12,6 +12,7 @@ use workloads::micro::notes::Notes;
 use workloads::micro::ranges::Ranges;
 use workloads::micro::rooms::Rooms;
 use workloads::smallbank::SmallBank;
+use workloads::tatp::Tatp;
 use workloads::ycsb::Ycsb;
 
 /// Names of bugs. A name can be followed by what is known of the violation: its kind, a part of its text, and the
@@ -63,6 +64,7 @@ bugs! {
     permits_beyond_the_limit, within 1000;
     spare_permit_stays [Stuck(Deadlock(_))];
     spare_permit_doubled, within 1000;
+    settler_forgets [Stuck(Deadlock(_))], within 4000;
     protects_itself, within 1000;
     prepares_itself, within 1000;
     ends_itself, within 1000;
@@ -202,6 +204,7 @@ fn caught(name: &str, schedules: u64) -> Violation {
         ("notes", _) => violation(&Notes::varied, &asked),
         ("rooms", _) => violation(&Rooms::varied, &asked),
         ("smallbank", _) => violation(&SmallBank::varied, &asked),
+        ("tatp", _) => violation(&Tatp::varied, &asked),
         ("ycsb", _) => violation(&Ycsb::varied, &asked),
         (other, _) => panic!("no shape for bugs that show in {other}"),
     };

@@ -347,16 +347,20 @@ impl Scheduler {
         self.cores[id].state.get() == State::Ready && self.crews.allows(id)
     }
 
+    /// Gives core `id` the lowest priority, so that all others go first. In a long run the cores are put in a random order instead.
     fn fall_to_the_bottom(&self, id: usize) {
         if self.steps.get() >= LONG_RUN {
-            return self
-                .cores
-                .iter()
-                .for_each(|core| core.priority.set(self.random.below(CHANGED)));
+            return self.draw_priorities();
         }
         let lowest = self.lowest.get() - 1;
         self.lowest.set(lowest);
         self.cores[id].priority.set(lowest);
+    }
+
+    /// Draws the priorities of all cores anew.
+    fn draw_priorities(&self) {
+        let draw = |core: &ScheduledCore| core.priority.set(self.random.below(CHANGED));
+        self.cores.iter().for_each(draw);
     }
 
     /// Ends a tick of service `id`. Returns false if it was the last tick.

@@ -97,4 +97,7 @@ planted! {
 
     SPARE_PERMIT_DOUBLED = "spare_permit_doubled" in "NO_WAIT" on "counters", Admission:
     "a permit that moves to another group stays in its own, too";
+
+    SETTLER_FORGETS = "settler_forgets" in "NO_WAIT" on "counters", Progress:
+    "the session that moves spare permits ends although another one has asked it to begin again";
 }

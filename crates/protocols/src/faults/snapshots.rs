@@ -29,7 +29,7 @@ planted! {
     HEKATON_TRUSTS_COPIES = "hekaton_trusts_copies" in "HEKATON" on "counters", CertificateOrLaw:
     "HEKATON's reader copies the newest version without the latch, and does not look whether it has changed meanwhile";
 
-    HEKATON_WITHOUT_WAITING = "hekaton_without_waiting" in "HEKATON" on "ycsb", Certificate:
+    HEKATON_WITHOUT_WAITING = "hekaton_without_waiting" in "HEKATON" on "tatp", Certificate:
     "HEKATON commits without waiting for those whose versions it has read before they were decided";
 
     HEKATON_LOSES_DEPENDENCIES = "hekaton_loses_dependencies" in "HEKATON" on "counters", Progress:

@@ -16,8 +16,8 @@ lower bound is known. Runs without a limit on the whole machine are short and fl
 they last. The regulator searches during the warm-up. Fewer cores than those of the peak cannot reach it. A peak on 256 cores of `chip1024` is at
 the end of what was measured, so it can be too low.
 
-Sessions that move spare permits get in each other's way. That costs nine tenths of the throughput where many permits are out for short
-transactions, as in SmallBank ([diary](../diary.md)).
+Where the commit of a record with a limit is older than 269b88b, sessions that moved spare permits got in each other's way. That cost
+much where many permits were out for short transactions ([diary](../diary.md)).
 
 On the Superdome Flex the pages lie on all sockets that the cores are on. So the peak of 14 to 56 cores has all its memory near, and
 896 cores on 16 sockets cannot reach it, whatever the limit.

@@ -116,11 +116,15 @@ impl<M: Machine> Group<M> {
         core.load_relaxed(line, granted).saturating_sub(drawn)
     }
 
-    /// Begins a turn of as many tickets as there are sessions, unless a turn has begun and not ended.
-    pub fn begin_turn(&self, core: &M::Core) {
+    /// Begins a turn of as many tickets as there are sessions, and at least `least`, unless a turn has begun and not ended.
+    pub fn begin_turn(&self, core: &M::Core, least: u64) {
         let granted = core.load(&self.counts.line, &self.counts.granted);
         if !self.is_in_turn(core, granted) {
-            core.store(&self.turn.line, &self.turn.end, granted + self.slots.len() as u64);
+            core.store(
+                &self.turn.line,
+                &self.turn.end,
+                granted + least.max(self.slots.len() as u64),
+            );
         }
     }
 
