@@ -62,9 +62,7 @@
 //! limit allows almost at once. (Measured, with YCSB, theta 0.6, DL_DETECT, 1024 Graphite cores: it took 30 ms and more
 //! from 256 permits to 4 while only commits released them.)
 //!
-//! A payment is a compare-and-swap, so that a debt is never negative. With an addition, two sessions that see the last unit both
-//! paid, and one of them took its payment back. Meanwhile the next debt was hidden, and a raise granted a permit instead of paying
-//! it: one transaction more than the limit was admitted.
+//! How a debt is paid by many sessions at the same time is described in `permits/debt.rs`.
 //!
 //! A waiter waits on a line of its own (a slot). Tickets that are far apart share a slot, and a slot counts its
 //! grants. The waiter with the k-th ticket of a slot waits for the k-th grant. So it does not matter in which order
@@ -81,8 +79,10 @@
 //! permits, and the first session that comes takes one, as with latches ([`protocols::mechanisms::queue_latch`]). The
 //! count is negative while a lower limit has not taken effect.
 
+mod debt;
 mod group;
 
+use debt::Debt;
 use group::Group;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
 use protocols::faults;
@@ -101,12 +101,12 @@ struct Limit<M: Machine> {
     line: M::Line,
     limit: Word,
     /// Number of permits that are out beyond the limit.
-    debt: Word,
+    debt: Debt,
     /// Largest limit so far. Read only outside of runs.
     largest: Word,
 }
 
-// SAFETY: `Limit` consists of a line and words, which are valid as zeros.
+// SAFETY: `Limit` consists of a line, words and a debt, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Limit<M> {}
 
 /// The ring of turns. It changes once a turn.
@@ -233,7 +233,7 @@ impl<M: Machine> Permits<M> {
                 .groups
                 .iter()
                 .fold(0, |spare, group| spare + group.withdraw(core, from - to - spare));
-            core.fetch_add(line, debt, from - to - spare);
+            debt.rise(core, line, from - to - spare);
         }
         core.store(line, limit, to);
     }
@@ -264,15 +264,17 @@ impl<M: Machine> Permits<M> {
         if core.overtakes() {
             return self.free(core).min(0).unsigned_abs();
         }
-        core.load_relaxed(&self.limit.line, &self.limit.debt)
+        self.limit.debt.left(core, &self.limit.line)
     }
 
-    /// Returns the number of permits that could be had at once.
+    /// Returns the number of permits that nobody wants. A permit on its way to a group in which sessions wait is not one
+    /// of them, although it can be had for a moment.
     pub fn spare(&self, core: &M::Core) -> u64 {
-        if core.overtakes() {
-            return self.free(core).max(0).unsigned_abs();
-        }
-        self.groups.iter().map(|group| group.spare(core)).sum()
+        let balance = match core.overtakes() {
+            true => self.free(core),
+            false => self.groups.iter().map(|group| group.balance(core)).sum(),
+        };
+        balance.max(0).unsigned_abs()
     }
 
     fn free(&self, core: &M::Core) -> i64 {
@@ -325,15 +327,7 @@ impl<M: Machine> Permits<M> {
 
     /// Pays one unit of the debt with a permit, if there is a debt.
     fn pays(&self, core: &M::Core) -> bool {
-        let Limit { line, debt, .. } = &*self.limit;
-        let mut left = core.load(line, debt);
-        while left != 0 {
-            match core.cas(line, debt, left, left - 1) {
-                Ok(_) => return true,
-                Err(now) => left = now,
-            }
-        }
-        false
+        self.limit.debt.pays(core, &self.limit.line)
     }
 
     /// Returns the group that gets a permit that leaves its group. Begins the turn of this group, if it does not go on.
@@ -409,7 +403,7 @@ impl<M: Machine> Permits<M> {
             core.fence();
             let mut is_one_left = false;
             for (number, group) in self.groups.iter().enumerate() {
-                while group.spare(core) > 0
+                while group.balance(core) > 0
                     && let Some(to) = self.waiting_after(core, number)
                 {
                     let moves = core.is_planted(faults::SPARE_PERMIT_DOUBLED)
@@ -417,7 +411,7 @@ impl<M: Machine> Permits<M> {
                     // The session that waited there can have got another permit meanwhile. Then this one is spare again.
                     is_one_left |= moves && self.groups[to].grant(core);
                 }
-                is_one_left |= group.spare(core) > 0;
+                is_one_left |= group.balance(core) > 0;
             }
             if !is_one_left {
                 return;

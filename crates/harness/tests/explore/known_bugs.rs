@@ -65,6 +65,7 @@ bugs! {
     spare_permit_stays [Stuck(Deadlock(_))];
     spare_permit_doubled, within 1000;
     settler_forgets [Stuck(Deadlock(_))], within 4000;
+    late_payment_takes [Stuck(Deadlock(_))], within 10_000;
     protects_itself, within 1000;
     prepares_itself, within 1000;
     ends_itself, within 1000;

@@ -100,4 +100,7 @@ planted! {
 
     SETTLER_FORGETS = "settler_forgets" in "NO_WAIT" on "counters", Progress:
     "the session that moves spare permits ends although another one has asked it to begin again";
+
+    LATE_PAYMENT_TAKES = "late_payment_takes" in "NO_WAIT" on "counters", Progress:
+    "a session whose payment comes after the whole debt was paid loses its permit all the same";
 }

@@ -109,11 +109,11 @@ impl<M: Machine> Group<M> {
         core.load(line, drawn) > granted
     }
 
-    /// Returns the number of permits that could be had at once.
-    pub fn spare(&self, core: &M::Core) -> u64 {
+    /// Returns the number of permits that could be had at once, or the number of sessions that wait, as a negative one.
+    pub fn balance(&self, core: &M::Core) -> i64 {
         let Counts { line, drawn, granted } = &*self.counts;
         let drawn = core.load_relaxed(line, drawn);
-        core.load_relaxed(line, granted).saturating_sub(drawn)
+        core.load_relaxed(line, granted).wrapping_sub(drawn).cast_signed()
     }
 
     /// Begins a turn of as many tickets as there are sessions, and at least `least`, unless a turn has begun and not ended.
