@@ -272,7 +272,9 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let program = target_directory(root).join("release").join("kilocore");
     let only = option(arguments, "--only").unwrap_or("");
     for measurement in all().iter().filter(|m| m.file.contains(only)) {
-        let file = root.join("results").join(format!("{}.json", measurement.file));
+        // Relative to the root, because the command is part of the record.
+        let relative = format!("results/{}.json", measurement.file);
+        let file = root.join(&relative);
         if file.exists() {
             println!("{}: is there", measurement.file);
             continue;
@@ -288,7 +290,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
                 .arg("run")
                 .args(&measurement.arguments)
                 .arg("--json")
-                .arg(&file),
+                .arg(relative),
         )?;
     }
     Ok(())

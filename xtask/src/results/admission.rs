@@ -20,7 +20,15 @@ pub struct Contended {
 
 /// The work that is measured. On the chip all numbers of cores are on the same 1024 tiles, so that few cores are compared with many on
 /// the same machine.
-pub const CONTENDED: [Contended; 5] = [
+pub const CONTENDED: [Contended; 6] = [
+    Contended {
+        name: "ycsb-theta0.6",
+        title: "YCSB, theta 0.6",
+        work: "ycsb --theta 0.6 --read-ratio 0.5 --machine results/admission/chip1024.toml",
+        peak: "64,128,256,512 --warm-up 0.05 --seconds 0.05",
+        limited: "256,1024 --warm-up 0.3 --seconds 0.1",
+        most: 1024,
+    },
     Contended {
         name: "ycsb-theta0.8",
         title: "YCSB, theta 0.8",

@@ -16,26 +16,8 @@ lower bound is known. Runs without a limit on the whole machine are short and fl
 they last. The regulator searches during the warm-up. Fewer cores than those of the peak cannot reach it. A peak on 256 cores of `chip1024` is at
 the end of what was measured, so it can be too low.
 
-Where the commit of a record with a limit is older than 269b88b, sessions that moved spare permits got in each other's way. That cost
-much where many permits were out for short transactions ([diary](../diary.md)).
-
 On the Superdome Flex the pages lie on all sockets that the cores are on. So the peak of 14 to 56 cores has all its memory near, and
 896 cores on 16 sockets cannot reach it, whatever the limit.
-
-";
-
-/// Work that has not been measured since groups of sessions take turns: its file, a title, and its options.
-const OLDER: [(&str, &str, &str); 1] =
-    [("ycsb-theta0.6", "YCSB, theta 0.6", "ycsb --theta 0.6 --read-ratio 0.5")];
-
-const ON_OLDER: &str = "\
-# Older records
-
-These are of earlier commits, in which permits were divided among four groups of 256 sessions, and the modelled chip was another one.
-There a number of cores is a chip with as many tiles, so the peak of few cores is that of a smaller chip, on which a transaction takes
-about 15 % less time. Where a cell is empty, no such run ended within 100 seconds, or none was measured. Where there are many
-permits, the search is not over after 0.25 seconds: MVCC at theta 0.6 has 1.49 million transactions a second, 91 % of the peak, after a
-warm-up of 0.6 seconds.
 
 ";
 
@@ -45,23 +27,7 @@ pub fn page(results: &Results) -> Result<String, String> {
     for work in &CONTENDED {
         text += &section(results, work)?;
     }
-    text += ON_OLDER;
-    for (file, title, options) in OLDER {
-        text += &older(results, file, (title, options))?;
-    }
     Ok(text)
-}
-
-/// Returns the section of one older work.
-fn older(results: &Results, file: &str, (title, options): (&str, &str)) -> Result<String, String> {
-    let runs = results.records(&format!("admission/{file}.json"))?;
-    let (off, on) = (runs.only(|r| r.admission.is_none()), runs.only(|r| r.admission.is_some()));
-    Ok(format!(
-        "## {title}\n\n{}[`admission/{file}.json`](../admission/{file}.json), by `kilocore run {options} --machine graphite` with \
-         `--admission off` and `adaptive`, commit {}.\n\n",
-        shares(&off, &on),
-        commits(&[runs]),
-    ))
 }
 
 /// Returns the section of one work.
