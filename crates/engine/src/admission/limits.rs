@@ -65,15 +65,17 @@ impl<M: Machine> Limits<M> {
         let Regulation { regulator, last } = &mut *regulation.lock();
         let (now, commits) = (core.now(), self.permits.commits(core));
         let Some((then, before)) = last.replace((now, commits)) else { return };
-        let (spare, excess) = match regulator.is_limited() {
-            true => (self.permits.spare(core), self.permits.excess(core)),
-            false => (0, 0),
+        let (spare, excess, held) = match regulator.is_limited() {
+            true => (self.permits.spare(core), self.permits.excess(core), self.permits.held(core)),
+            // Nobody needs a permit.
+            false => (0, 0, self.permits.sessions() as u64),
         };
         let sample = Sample {
             ticks: now.saturating_sub(then),
             commits: commits.saturating_sub(before),
             spare,
             excess,
+            held,
         };
         if let Some(limit) = regulator.observe(sample) {
             self.permits.set_limit(core, limit);

@@ -150,14 +150,17 @@ struct Free<M: Machine> {
 // SAFETY: `Free` consists of a line and a word, and both are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Free<M> {}
 
-/// Commit count that one session shows.
+/// What one session shows.
 #[repr(C, align(64))]
 struct Shown<M: Machine> {
     line: M::Line,
+    /// Number of its commits.
     commits: Word,
+    /// 1 while it has a permit, and 0 otherwise.
+    holds: Word,
 }
 
-// SAFETY: `Shown` consists of a line and a word, and both are valid as zeros.
+// SAFETY: `Shown` consists of a line and words, which are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Shown<M> {}
 
 /// The permits of all sessions.
@@ -257,6 +260,12 @@ impl<M: Machine> Permits<M> {
     /// Returns the number of commits that sessions have shown.
     pub fn commits(&self, core: &M::Core) -> u64 {
         self.shown.iter().map(|shown| core.load_relaxed(&shown.line, &shown.commits)).sum()
+    }
+
+    /// Returns the number of sessions that have a permit. It is less than the number of permits that are out, because a
+    /// permit that was granted is on its way for a while.
+    pub fn held(&self, core: &M::Core) -> u64 {
+        self.shown.iter().map(|shown| core.load_relaxed(&shown.line, &shown.holds)).sum()
     }
 
     /// Returns the number of permits that are out beyond the limit, because it was lowered.
@@ -492,9 +501,10 @@ impl<'a, M: Machine> Applicant<'a, M> {
         if !permits.limits(core) {
             return Permit { of: None, core };
         }
-        let group = permits.group_of[session];
-        let ticket = permits.enter(core, usize::from(group));
-        Permit { of: Some(Granted { permits, group, ticket }), core }
+        let ticket = permits.enter(core, usize::from(permits.group_of[session]));
+        let granted = Granted { permits, session, ticket };
+        granted.show(core, true);
+        Permit { of: Some(granted), core }
     }
 
     /// Gives `permit` back after an abort, if more transactions run than the limit allows. Returns true if it did. Then the
@@ -519,8 +529,20 @@ impl<'a, M: Machine> Applicant<'a, M> {
 /// Where a permit comes from.
 struct Granted<'c, M: Machine> {
     permits: &'c Permits<M>,
-    group: u16,
+    session: usize,
     ticket: u64,
+}
+
+impl<M: Machine> Granted<'_, M> {
+    /// Shows whether the session has this permit.
+    fn show(&self, core: &M::Core, holds: bool) {
+        let shown = &self.permits.shown[self.session];
+        core.store_relaxed(&shown.line, &shown.holds, u64::from(holds));
+    }
+
+    fn release(&self, core: &M::Core) {
+        self.permits.release(core, usize::from(self.permits.group_of[self.session]), self.ticket);
+    }
 }
 
 /// The permission to run one transaction. It is released when it is dropped.
@@ -545,8 +567,8 @@ impl<M: Machine> Permit<'_, M> {
             // There was no limit when the transaction began.
             None => permits.limits(self.core),
         };
-        if gives {
-            self.of = None;
+        if gives && let Some(granted) = self.of.take() {
+            granted.show(self.core, false);
         }
         gives
     }
@@ -555,11 +577,12 @@ impl<M: Machine> Permit<'_, M> {
 impl<M: Machine> Drop for Permit<'_, M> {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(Granted { permits, group, ticket }) = self.of.take() {
+        if let Some(granted) = self.of.take() {
+            granted.show(self.core, false);
             if self.core.is_planted(faults::PERMITS_BEYOND_THE_LIMIT) {
-                permits.release(self.core, usize::from(group), ticket);
+                granted.release(self.core);
             }
-            permits.release(self.core, usize::from(group), ticket);
+            granted.release(self.core);
         }
     }
 }

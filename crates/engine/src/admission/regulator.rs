@@ -38,14 +38,20 @@
 //!   to the one at which the collapse happened: a little below it is a ceiling now, which rises after a while, and later
 //!   each time. If the lower limit gives each transaction no more than before, the limit was not at fault: the load has
 //!   changed, or something else has the processors. Then the regulator searches again, downwards first.
+//! - **Handing a permit on takes time.** If transactions are short, permits are on their way for longer than they are held. Then
+//!   a higher limit brings nothing, and no limit at all could bring much, because then nobody needs a permit. So if the search
+//!   ends while less than three quarters of the permits are held, LEAP tries the number of sessions as the limit. If that does
+//!   not pay, the next leap comes later each time.
 //! - **Where the limit does not bind**, because there are permits to spare, the rate says nothing of the limit. Such
 //!   windows decide nothing. So a load below the capacity does not drive the limit down.
 
 mod climb;
 mod collapse;
+mod leap;
 mod window;
 
 use collapse::Ceiling;
+use leap::Leaps;
 pub use window::Sample;
 use window::Window;
 
@@ -73,6 +79,8 @@ enum Phase {
     Grow,
     /// Halves the limit while that pays.
     Shrink,
+    /// Tries the number of sessions as the limit, because permits are mostly on their way.
+    Leap,
     /// Tries the limit beside the best one. The flag is set at the first of two.
     Refine { above: bool },
     /// Keeps the best limit for a number of windows.
@@ -99,6 +107,7 @@ pub struct Regulator {
     /// The limit with the highest rate of late, and that rate.
     peak: (usize, f64),
     ceiling: Ceiling,
+    leaps: Leaps,
     /// Set if the rate has fallen in the last window of HOLD.
     has_fallen: bool,
     /// Number of windows until the rate in HOLD is known. After a search the rate is higher for a while, because conflicts
@@ -152,6 +161,7 @@ impl Regulator {
             best: (limit, 0.0),
             peak: (limit, 0.0),
             ceiling: Ceiling::at(most),
+            leaps: Leaps::default(),
             has_fallen: false,
             unknown: 0,
             phase: Phase::Grow,
@@ -201,7 +211,7 @@ impl Regulator {
         self.window.add(sample, self.limit);
         let (window, rate) = (self.window, self.window.rate());
         let enough = self.enough();
-        let quick = self.phase == Phase::Grow
+        let quick = matches!(self.phase, Phase::Grow | Phase::Leap)
             && window.commits * QUICK_PART >= self.window_commits
             && window.commits >= QUICK_LATENCIES * self.limit as u64
             && rate > self.best.1 * QUICK_GAIN;
@@ -213,6 +223,7 @@ impl Regulator {
         if rate > self.peak.1 {
             self.peak = (self.limit, rate);
         }
+        self.leaps.share_held = window.share_held();
         match window.is_bound() {
             true => self.measured(rate),
             false => self.unbound(),

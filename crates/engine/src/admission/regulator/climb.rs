@@ -21,11 +21,18 @@ const JUDGED: u32 = 4;
 const FALL: f64 = 0.75;
 /// Number of windows in HOLD after which a probe comes, at most.
 const MOST_PATIENCE: u32 = 64;
+/// The same after a probe whose rate was less than this part of what it was before. Such a probe costs more, and the
+/// next one is less likely to gain.
+const FAR_WORSE: f64 = 0.75;
+const MOST_PATIENCE_FAR_WORSE: u32 = 512;
 
 impl Regulator {
     /// Decides after a window in which there were permits to spare.
     pub(super) fn unbound(&mut self) {
-        if matches!(self.phase, Phase::Probe { .. } | Phase::Trial { .. } | Phase::Refine { .. }) {
+        if matches!(
+            self.phase,
+            Phase::Probe { .. } | Phase::Trial { .. } | Phase::Refine { .. } | Phase::Leap
+        ) {
             self.hold();
         }
     }
@@ -35,6 +42,7 @@ impl Regulator {
         match self.phase {
             Phase::Grow => self.grown(rate),
             Phase::Shrink => self.shrunk(rate),
+            Phase::Leap => self.leapt(rate),
             Phase::Refine { above } => self.refined(rate, above),
             Phase::Hold { windows } => self.held(rate, windows),
             Phase::Probe { before } => self.probed(rate, before),
@@ -55,6 +63,8 @@ impl Regulator {
                 true => self.found(),
                 false => self.set(next),
             }
+        } else if self.leaps() {
+            self.leap();
         } else if limit == self.first && limit > self.least {
             // The first step has not paid.
             self.phase = Phase::Shrink;
@@ -74,7 +84,7 @@ impl Regulator {
         self.refine();
     }
 
-    fn refine(&mut self) {
+    pub(super) fn refine(&mut self) {
         self.phase = Phase::Refine { above: true };
         self.set(scaled(self.best.0, SQRT_2));
         if self.limit == self.best.0 {
@@ -103,7 +113,7 @@ impl Regulator {
     }
 
     /// Ends a search.
-    fn found(&mut self) {
+    pub(super) fn found(&mut self) {
         self.unknown = UNKNOWN;
         self.hold();
     }
@@ -135,9 +145,13 @@ impl Regulator {
         if !falls {
             self.best.1 += (rate - self.best.1) / 4.0;
         }
+        self.leaps.wait();
         if windows > 1 {
             self.phase = Phase::Hold { windows: windows - 1 };
             return;
+        }
+        if self.leaps() {
+            return self.leap();
         }
         let at = self.best.0;
         // At an end of the range there is one direction.
@@ -158,6 +172,9 @@ impl Regulator {
         let part = self.limit as f64 / self.best.0 as f64;
         let promising = if part > 1.0 { 1.0 } else { (1.0 + part) / 2.0 };
         if rate < before * promising {
+            if rate < before * FAR_WORSE {
+                self.patience = (self.patience * 4).min(MOST_PATIENCE_FAR_WORSE);
+            }
             return self.failed();
         }
         self.phase = Phase::Trial { windows: TRIAL, before, sum: 0.0 };
@@ -189,7 +206,7 @@ impl Regulator {
         // At an end of the range there is one direction.
         let both = self.least < self.best.0 && self.best.0 < self.ceiling.limit;
         if !both || self.failed.is_multiple_of(2) {
-            self.patience = (self.patience * 2).min(MOST_PATIENCE);
+            self.patience = (self.patience * 2).min(MOST_PATIENCE.max(self.patience));
         }
         self.hold();
     }

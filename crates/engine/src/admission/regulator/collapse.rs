@@ -5,6 +5,7 @@
 //! other. (Measured, with YCSB, theta 0.6, DL_DETECT, 1024 Graphite cores: from 256 permits to 64 it takes 20 ms, which is 250
 //! latencies, until the rate is that of 64 permits.) So a rate that is measured in the meantime says nothing of the limit.
 
+use super::leap::LEAST_HELD;
 use super::{Phase, Regulator, Window, scaled};
 
 /// Share of the rate that a limit should give, below which the system has collapsed.
@@ -65,7 +66,9 @@ impl Regulator {
         if !self.is_judged() {
             return false;
         }
-        let collapses = self.recent.is_bound() && self.has_collapsed(self.recent.rate());
+        // Where permits are mostly on their way, the rate is low for that reason.
+        let is_used = self.recent.is_bound() && self.recent.share_held() >= LEAST_HELD;
+        let collapses = is_used && self.has_collapsed(self.recent.rate());
         if !collapses {
             self.recent = Window::default();
         }
@@ -96,7 +99,7 @@ impl Regulator {
 
     fn lower_ceiling(&mut self) {
         let is_first = self.ceiling.limit == self.most;
-        let grows = is_first && self.phase == Phase::Grow;
+        let grows = is_first && matches!(self.phase, Phase::Grow | Phase::Leap);
         let limit = scaled(self.limit, if grows { GROWN_CEILING } else { HELD_CEILING });
         let patience = self.ceiling.patience * if is_first { 1 } else { 2 };
         self.ceiling = Ceiling {

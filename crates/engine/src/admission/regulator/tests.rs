@@ -14,6 +14,9 @@ struct System {
     offered: f64,
     /// Number of transactions above which a collapse builds up slowly, and the part of the throughput that is lost by now.
     slow_collapse: (f64, f64),
+    /// Most permits a tick that sessions can hand on, and the number of sessions. If the limit is that number, nobody needs a
+    /// permit.
+    handed_on: (f64, usize),
 }
 
 impl System {
@@ -25,6 +28,7 @@ impl System {
             rest: 0.0,
             offered: f64::INFINITY,
             slow_collapse: (f64::INFINITY, 0.0),
+            handed_on: (f64::INFINITY, usize::MAX),
         }
     }
 
@@ -42,13 +46,17 @@ impl System {
         let growth = if self.running > *above { 0.01 * (self.running / *above) } else { -0.005 };
         *lost = (*lost + growth).clamp(0.0, 0.99);
         let able = (self.rate)(self.running) * (1.0 - *lost);
+        let (handed_on, sessions) = self.handed_on;
+        let share = if limit < sessions { (handed_on / able).min(1.0) } else { 1.0 };
+        let able = able * share;
         let expected = able.min(self.offered) * ticks as f64 + self.rest;
         let noisy = (expected + self.noise() * (3.0 * expected).sqrt()).max(0.0);
         self.rest = noisy.fract();
         let spare = ((1.0 - self.offered / able).max(0.0) * limit as f64) as u64;
         // Transactions that were admitted before the limit fell.
         let excess = (self.running - limit as f64).max(0.0) as u64;
-        Sample { ticks, commits: noisy as u64, spare, excess }
+        let held = ((limit as f64 * share) as u64).saturating_sub(spare);
+        Sample { ticks, commits: noisy as u64, spare, excess, held }
     }
 
     /// Lets `regulator` regulate for `commits` commits of the best rate, and returns the mean rate of the second half as a share of
@@ -173,4 +181,29 @@ fn limits_stay_within_their_range() {
         assert!((4..=20).contains(&regulator.limit));
         assert_eq!(changed.unwrap_or(before), regulator.limit);
     }
+}
+
+/// Transactions are so short that a few sessions keep the permits busy. Without a limit there is no such bound.
+#[test]
+fn permits_that_are_mostly_on_their_way_are_done_without() {
+    for (sessions, least) in [(128, 0.9), (1024, 0.9)] {
+        let mut system = System::of(|running| 1e-3 * running);
+        system.handed_on = (0.03, sessions);
+        let (share, limit) = system.regulated(&mut regulator(sessions), 4_000_000);
+        assert!(share > least && limit == sessions, "{sessions} sessions: {share} {limit}");
+    }
+}
+
+/// The same, but without a limit the system collapses. So a leap must not come too often.
+#[test]
+fn a_leap_that_does_not_pay_is_rare() {
+    let mut system = System::of(collapsing);
+    system.handed_on = (0.015, 1024);
+    let mut regulator = regulator(1024);
+    let (mut limit, mut without, samples) = (regulator.limit, 0, 40_000);
+    for at in 0..samples {
+        limit = regulator.observe(system.sample(limit, 5_000)).unwrap_or(limit);
+        without += u32::from(at > samples / 2 && limit == 1024);
+    }
+    assert!(without * 50 < samples, "{without}");
 }

@@ -11,6 +11,8 @@ pub struct Sample {
     pub spare: u64,
     /// Number of permits that were out beyond the limit at the end of the sample.
     pub excess: u64,
+    /// Number of sessions that had a permit at the end of the sample.
+    pub held: u64,
 }
 
 /// Sums over samples.
@@ -21,6 +23,9 @@ pub(super) struct Window {
     pub samples: u32,
     /// Number of samples at which the limit bound.
     bound: u32,
+    /// Permits that sessions had, and permits that the limit allowed, over all samples.
+    held: u64,
+    allowed: u64,
 }
 
 impl Window {
@@ -30,6 +35,8 @@ impl Window {
         self.commits += sample.commits;
         self.samples += 1;
         self.bound += u32::from(sample.spare * 4 <= limit as u64);
+        self.held += sample.held;
+        self.allowed += limit as u64;
     }
 
     /// Returns the commits a tick.
@@ -40,5 +47,10 @@ impl Window {
     /// Returns true if the limit bound at half of the samples at least.
     pub fn is_bound(&self) -> bool {
         self.bound * 2 >= self.samples
+    }
+
+    /// Returns the share of the permits that sessions had, in the mean.
+    pub fn share_held(&self) -> f64 {
+        self.held as f64 / self.allowed.max(1) as f64
     }
 }
