@@ -35,8 +35,7 @@ marks a result that is not known to be steady, and a `#` one whose mean latency 
 ([how that is judged](../docs/run-record.md#steady)). A file holds the raw records of one command, with the fields in
 [docs/run-record.md](../docs/run-record.md). `cargo xtask results` measures what is missing, and `cargo xtask pages` writes
 this page, the tables and the charts anew. A command here is today's. The lengths and the commit of the committed
-records stand beside their tables. Three records on admission (theta 0.6, SmallBank and TPC-C) are older than the versions of a record's
-columns in the simulator (commit 91db253, [diary.md](diary.md), *Many warehouses on several sockets*).
+records stand beside their tables.
 
 ";
 
