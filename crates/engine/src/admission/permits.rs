@@ -120,7 +120,7 @@ struct Ring<M: Machine> {
 // SAFETY: `Ring` consists of a line and a word, and both are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Ring<M> {}
 
-/// What sessions tell each other of spare permits.
+/// The words in which sessions tell each other of spare permits.
 #[repr(C, align(64))]
 struct Spares<M: Machine> {
     line: M::Line,
@@ -150,7 +150,7 @@ struct Free<M: Machine> {
 // SAFETY: `Free` consists of a line and a word, and both are valid as zeros.
 unsafe impl<M: Machine> Zeroed for Free<M> {}
 
-/// What one session shows.
+/// The words that one session shows to the regulator.
 #[repr(C, align(64))]
 struct Shown<M: Machine> {
     line: M::Line,

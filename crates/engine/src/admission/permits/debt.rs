@@ -15,7 +15,7 @@
 use machine::{Core, Word};
 use protocols::faults;
 
-/// What a payment adds to the word.
+/// The number that a payment adds to the word.
 const PAYMENT: u64 = 1;
 /// Number of bits of each count.
 const BITS: u32 = 32;

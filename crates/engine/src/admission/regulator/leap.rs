@@ -10,7 +10,7 @@ const LEAP_GAIN: f64 = 1.02;
 const FIRST_PATIENCE: u32 = 64;
 const MOST_PATIENCE: u32 = 4096;
 
-/// What decides whether the next leap is made.
+/// The state that decides whether the next leap is made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaps {
     /// Share of the permits that sessions had in the last window.
