@@ -31,7 +31,8 @@
 //!   A probe says only whether a trial is worth its time: not if a lower limit costs nearly its share at once.
 //! - **Probes become rare.** Each pair of probes that gains nothing doubles the number of windows between probes, to at
 //!   most 64. A system without contention holds the limit at the number of sessions, and loses a fifth of one
-//!   window in about 130 by probing. Steps become larger while they gain.
+//!   window in about 130 by probing. Steps become larger while they gain. A probe whose rate is lower by a quarter costs more and
+//!   says more, so after it there are up to 512 windows.
 //! - **A rate below half of what it should be is a collapse**, and so are two windows in HOLD whose rate is lower by a
 //!   quarter. The regulator does not wait for the end of a window: in a collapse hardly anything commits, so a window would
 //!   take long, and so would the way back. RECOVER waits under a quarter of the limit. Then the limit grows again, but not
@@ -40,8 +41,9 @@
 //!   changed, or something else has the processors. Then the regulator searches again, downwards first.
 //! - **Handing a permit on takes time.** If transactions are short, permits are on their way for longer than they are held. Then
 //!   a higher limit brings nothing, and no limit at all could bring much, because then nobody needs a permit. So if the search
-//!   ends while less than three quarters of the permits are held, LEAP tries the number of sessions as the limit. If that does
-//!   not pay, the next leap comes later each time.
+//!   ends, or a probe is due, while less than three quarters of the permits are held, LEAP tries the number of sessions as the
+//!   limit. It goes on to HOLD if that pays, and to REFINE if not, and then the next leap comes later each time. (LEAP is not
+//!   in the picture.)
 //! - **Where the limit does not bind**, because there are permits to spare, the rate says nothing of the limit. Such
 //!   windows decide nothing. So a load below the capacity does not drive the limit down.
 

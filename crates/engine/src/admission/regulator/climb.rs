@@ -6,7 +6,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 /// Gain in rate with which the limit is doubled once more, as a factor. With a smaller gain it grows by the root of two.
 const STEEP_GAIN: f64 = 1.5;
 /// Gain in rate by which a step of the search counts, as a factor.
-const SEARCH_GAIN: f64 = 1.02;
+pub(super) const SEARCH_GAIN: f64 = 1.02;
 /// Gain in rate by which a probe or a trial counts, as a factor.
 const PROBE_GAIN: f64 = 1.01;
 /// Number of windows in HOLD after a search in which its rate becomes known.
@@ -206,7 +206,8 @@ impl Regulator {
         // At an end of the range there is one direction.
         let both = self.least < self.best.0 && self.best.0 < self.ceiling.limit;
         if !both || self.failed.is_multiple_of(2) {
-            self.patience = (self.patience * 2).min(MOST_PATIENCE.max(self.patience));
+            // It can be above the usual maximum after a probe that was far worse, and stays there.
+            self.patience = (self.patience * 2).min(MOST_PATIENCE).max(self.patience);
         }
         self.hold();
     }

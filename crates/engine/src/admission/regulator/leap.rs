@@ -1,11 +1,10 @@
 //! Leaps: whether to do without a limit where handing permits on is what limits the rate.
 
+use super::climb::SEARCH_GAIN;
 use super::{Phase, Regulator};
 
 /// Share of the permits that sessions have, below which a leap is worth its risk.
 pub(super) const LEAST_HELD: f64 = 0.75;
-/// Factor by which the rate must rise.
-const LEAP_GAIN: f64 = 1.02;
 /// Number of windows in HOLD between two leaps, after the first one without gain and at most.
 const FIRST_PATIENCE: u32 = 64;
 const MOST_PATIENCE: u32 = 4096;
@@ -49,7 +48,7 @@ impl Regulator {
 
     /// Decides after a window without a limit.
     pub(super) fn leapt(&mut self, rate: f64) {
-        if rate > self.best.1 * LEAP_GAIN {
+        if rate > self.best.1 * SEARCH_GAIN {
             self.best = (self.limit, rate);
             self.leaps.patience = FIRST_PATIENCE;
             return self.found();

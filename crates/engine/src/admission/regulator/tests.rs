@@ -186,11 +186,11 @@ fn limits_stay_within_their_range() {
 /// Transactions are so short that a few sessions keep the permits busy. Without a limit there is no such bound.
 #[test]
 fn permits_that_are_mostly_on_their_way_are_done_without() {
-    for (sessions, least) in [(128, 0.9), (1024, 0.9)] {
+    for sessions in [128, 1024] {
         let mut system = System::of(|running| 1e-3 * running);
         system.handed_on = (0.03, sessions);
         let (share, limit) = system.regulated(&mut regulator(sessions), 4_000_000);
-        assert!(share > least && limit == sessions, "{sessions} sessions: {share} {limit}");
+        assert!(share > 0.9 && limit == sessions, "{sessions} sessions: {share} {limit}");
     }
 }
 
@@ -201,9 +201,9 @@ fn a_leap_that_does_not_pay_is_rare() {
     system.handed_on = (0.015, 1024);
     let mut regulator = regulator(1024);
     let (mut limit, mut without, samples) = (regulator.limit, 0, 40_000);
-    for at in 0..samples {
+    for _ in 0..samples {
         limit = regulator.observe(system.sample(limit, 5_000)).unwrap_or(limit);
-        without += u32::from(at > samples / 2 && limit == 1024);
+        without += u32::from(limit == 1024);
     }
-    assert!(without * 50 < samples, "{without}");
+    assert!(without > 0 && without * 50 < samples, "{without}");
 }
