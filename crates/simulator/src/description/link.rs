@@ -97,11 +97,23 @@ pub(crate) struct Link {
     /// Number of its description in the file.
     pub kind: usize,
     pub ends: [usize; 2],
+    bandwidth_gbps: f64,
+}
+
+/// How near an end is to a socket.
+#[derive(Clone, Copy, Debug)]
+struct Nearness {
+    /// Number of links on the shortest way, or `usize::MAX` if there is no way.
+    links: usize,
+    /// Bandwidth, in GB/s, of the narrowest link on the widest of the shortest ways.
+    width: f64,
 }
 
 /// Sockets and other ends, with the links between them.
 #[derive(Debug)]
 pub(crate) struct Graph {
+    /// Number of sockets.
+    sockets: usize,
     /// Names of the ends: numbers of sockets first.
     pub names: Vec<String>,
     pub links: Vec<Link>,
@@ -113,41 +125,66 @@ pub(crate) struct Graph {
 pub(crate) type Directed = usize;
 
 impl Graph {
-    /// Returns the ways from each of `sockets` to each of them, row by row. A way has as few links as possible. Among ways
-    /// with equally many links each step goes to the end with the lowest number, and to a socket rather than another end.
+    /// Returns the ways from each of `sockets` to each of them, row by row.
+    ///
+    /// A way has as few links as possible. Among such ways the widest ones are taken: those whose narrowest link has the most
+    /// bandwidth. If several are left, each step goes to a socket rather than another end, and then to the end with the lowest
+    /// number if the way leads to a higher socket, or with the highest number if it leads to a lower one. So the four ways
+    /// between opposite corners of a ring of four use each link alike.
     pub(crate) fn ways(&self, sockets: &[u64]) -> Vec<Vec<Directed>> {
         let mut ways = vec![Vec::new(); sockets.len() * sockets.len()];
         for (column, to) in sockets.iter().enumerate() {
-            let distances = self.distances(*to as usize);
+            let nearness = self.nearness(*to as usize);
             for (row, from) in sockets.iter().enumerate() {
-                let way = &mut ways[row * sockets.len() + column];
-                let mut at = *from as usize;
-                while at != *to as usize {
-                    let nearer = |(next, _): &&(usize, usize)| distances[*next] < distances[at];
-                    let step = self.neighbours[at].iter().find(nearer);
-                    let (next, link) = step.expect("checked: links connect all sockets");
-                    way.push(*link);
-                    at = *next;
-                }
+                ways[row * sockets.len() + column] =
+                    self.way(*from as usize, *to as usize, &nearness);
             }
         }
         ways
     }
 
-    /// Returns the number of links from each end to `to`, or `usize::MAX` where there is no way.
-    fn distances(&self, to: usize) -> Vec<usize> {
-        let mut distances = vec![usize::MAX; self.names.len()];
-        distances[to] = 0;
+    /// Returns the way between two sockets. `nearness` is that of all ends to the second one.
+    fn way(&self, from: usize, to: usize, nearness: &[Nearness]) -> Vec<Directed> {
+        let mut at = from;
+        let mut way = Vec::new();
+        while at != to {
+            let here = &nearness[at];
+            let leads = |(next, link): &&(usize, usize)| {
+                let there = &nearness[*next];
+                let width = there.width.min(self.links[link / 2].bandwidth_gbps);
+                there.links < here.links && width == here.width
+            };
+            let number = |next: usize| if from < to { next } else { usize::MAX - next };
+            let steps = self.neighbours[at].iter().filter(leads);
+            let step = steps.min_by_key(|(next, _)| (*next >= self.sockets, number(*next)));
+            let (next, link) = step.expect("checked: links connect all sockets");
+            way.push(*link);
+            at = *next;
+        }
+        way
+    }
+
+    /// Returns how near each end is to `to`.
+    fn nearness(&self, to: usize) -> Vec<Nearness> {
+        let mut nearness = vec![Nearness { links: usize::MAX, width: 0.0 }; self.names.len()];
+        nearness[to] = Nearness { links: 0, width: f64::INFINITY };
+        // An end is taken from the queue after all nearer ones, so its width is known by then.
         let mut reached = VecDeque::from([to]);
         while let Some(at) = reached.pop_front() {
-            for (next, _) in &self.neighbours[at] {
-                if distances[*next] == usize::MAX {
-                    distances[*next] = distances[at] + 1;
+            let here = nearness[at];
+            for (next, link) in &self.neighbours[at] {
+                let there = &mut nearness[*next];
+                if there.links == usize::MAX {
+                    there.links = here.links + 1;
                     reached.push_back(*next);
+                }
+                if there.links == here.links + 1 {
+                    let width = here.width.min(self.links[link / 2].bandwidth_gbps);
+                    there.width = there.width.max(width);
                 }
             }
         }
-        distances
+        nearness
     }
 
     /// Returns the ends that a way from `from` passes, with the first and the last one: `0-1-3`.
@@ -268,7 +305,7 @@ impl<'d> Builder<'d> {
         sockets.chain((0..self.chassis()).flat_map(part)).chain(machine).collect()
     }
 
-    fn graph(&self) -> Graph {
+    fn graph(&self, kinds: &[LinkDescription]) -> Graph {
         let names = self.names();
         let mut neighbours = vec![Vec::new(); names.len()];
         for (at, ([a, b], _)) in self.links.iter().enumerate() {
@@ -276,9 +313,12 @@ impl<'d> Builder<'d> {
             neighbours[*b].push((*a, 2 * at + 1));
         }
         neighbours.iter_mut().for_each(|of_end| of_end.sort_unstable());
-        let link =
-            |(ends, written): &([usize; 2], Written<'_>)| Link { kind: written.kind, ends: *ends };
-        Graph { names, links: self.links.iter().map(link).collect(), neighbours }
+        let link = |(ends, written): &([usize; 2], Written<'_>)| {
+            let bandwidth_gbps = kinds[written.kind].bandwidth_gbps;
+            Link { kind: written.kind, ends: *ends, bandwidth_gbps }
+        };
+        let links = self.links.iter().map(link).collect();
+        Graph { sockets: self.count as usize, names, links, neighbours }
     }
 }
 
@@ -313,7 +353,7 @@ impl SocketsDescription {
         let (links, known) = (Vec::new(), HashMap::new());
         let mut builder = Builder { count, side, parts, chassis_parts, links, known };
         written.iter().try_for_each(|written| builder.add(*written))?;
-        let graph = builder.graph();
+        let graph = builder.graph(&self.link);
         for (end, neighbours) in graph.neighbours.iter().enumerate().skip(count as usize) {
             if let [(_, link)] = neighbours[..] {
                 let problem = format!(
@@ -354,8 +394,8 @@ impl SocketsDescription {
         if self.link.is_empty() {
             return Ok(());
         }
-        let distances = self.checked_graph()?.distances(0);
-        match distances[..self.count as usize].iter().position(|d| *d == usize::MAX) {
+        let nearness = self.checked_graph()?.nearness(0);
+        match nearness[..self.count as usize].iter().position(|near| near.links == usize::MAX) {
             None => Ok(()),
             Some(socket) => {
                 let problem = format!(

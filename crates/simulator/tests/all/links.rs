@@ -145,6 +145,16 @@ fn a_diagonal_occupies_two_links() {
 }
 
 #[test]
+fn the_ways_between_opposite_corners_use_each_link_alike() {
+    // Each socket reads the memory of the one opposite. Each link carries two lines, one in each direction.
+    let all = [(0, Reads(3)), (2, Reads(2)), (4, Reads(1)), (6, Reads(0))];
+    assert_eq!(cycles(RING, &all), [FAR; 4]);
+    let shared = RING.replace("within", "directions_share = true\nwithin");
+    let took = cycles(&shared, &all);
+    assert!(took.iter().all(|took| *took <= FAR + 2 * 64), "{took:?}");
+}
+
+#[test]
 fn directions_are_independent() {
     assert_eq!(cycles(RING, &[(0, Reads(1)), (2, Reads(0))]), [NEAR, NEAR]);
     assert_eq!(cycles(RING, &[(0, Reads(3)), (6, Reads(0))]), [FAR, FAR]);
@@ -259,16 +269,32 @@ fn a_permission_to_write_moves_no_line() {
 #[test]
 fn links_lead_through_controllers_and_skip_idle_sockets() {
     let two = SOCKETS.replace("count = 4", "count = 8");
-    let links = "[[sockets.link]]\nname = \"fabric\"\nbandwidth_gbps = 4\nbetween_chassis = [\"hub-hub\"]\n\
-                 [[sockets.link]]\nname = \"uplink\"\nbandwidth_gbps = 2\nwithin_chassis = [\"*-hub\"]\n";
-    let machine = MachineDescription::parse(&format!("{two}{RING}{links}"), "two.toml").unwrap();
+    let links = |uplink: &str| {
+        format!(
+            "[[sockets.link]]\nname = \"fabric\"\nbandwidth_gbps = 4\nbetween_chassis = [\"hub-hub\"]\n\
+             [[sockets.link]]\nname = \"uplink\"\nbandwidth_gbps = {uplink}\nwithin_chassis = [\"*-hub\"]\n"
+        )
+    };
+    let machine = |uplink: &str| {
+        let text = format!("{two}{RING}{}", links(uplink));
+        MachineDescription::parse(&text, "two.toml").unwrap()
+    };
     let ways = |machine: &MachineDescription| -> Vec<String> {
         let listed = machine.describe(None);
         listed.lines().filter(|l| l.starts_with("way ")).map(str::to_owned).collect()
     };
+    // Of two ways with two links the wider one is taken.
+    let listed = ways(&machine("2"));
+    assert!(
+        listed[1].ends_with("0-hub.0-3 1-hub.0-2 2-hub.0-1 3-hub.0-0 and 4 more"),
+        "{listed:?}"
+    );
+    // Among equally wide ones those over sockets are preferred.
+    assert_eq!(ways(&machine("1")), ways(&machine("0.5")));
+    let machine = machine("0.5");
     let listed = ways(&machine);
     assert!(listed[0].ends_with("0-1 0-2 1-0 1-3 and 12 more"), "{listed:?}");
-    assert!(listed[1].ends_with("0-1-3 1-0-2 2-0-1 3-1-0 and 4 more"), "{listed:?}");
+    assert!(listed[1].ends_with("0-1-3 1-0-2 2-3-1 3-2-0 and 4 more"), "{listed:?}");
     assert!(listed[2].starts_with("way by uplink, fabric, uplink"), "{listed:?}");
     assert!(
         listed[2].ends_with(
@@ -352,7 +378,7 @@ fn built_in_machines_have_the_ways_that_were_measured() {
     };
     let flex = ways("superdome-flex");
     for part in [
-        "0-1-3 1-0-2",
+        "0-1-3 1-0-2 2-3-1 3-2-0",
         "0-controller.0-controller.1-4",
         "12.5 GB/s both ways together",
         "# [M] from a socket to one",

@@ -153,9 +153,10 @@ fn a_socket_sends_no_more_than_its_links_allow() {
     // Two of the three thirds of the lines pass the same link of 16.2 GB/s, so 24.3 is the most.
     let reading = rate_of_three_sockets(false, true);
     assert!((23.0..24.4).contains(&reading), "{reading} GB/s");
-    // Lines that return take their share of links, unless a link has its bandwidth in each direction.
+    // Lines that return take their share of links, unless a link has its bandwidth in each direction. Those of the socket
+    // opposite return on the other side of the ring, so each of the two links carries three thirds.
     let writing = rate_of_three_sockets(true, true);
-    assert!((0.4..0.6).contains(&(writing / reading)), "{writing} GB/s of {reading}");
+    assert!((0.62..0.70).contains(&(writing / reading)), "{writing} GB/s of {reading}");
     let beside = rate_of_three_sockets(true, false);
     assert!((0.9..1.1).contains(&(beside / reading)), "{beside} GB/s of {reading}");
 }
