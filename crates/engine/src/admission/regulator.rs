@@ -6,7 +6,9 @@
 //!
 //! The regulator sees samples ([`Sample`]). It collects them into *windows* ([`Window`]). A window is long enough that its
 //! rate is known to about two percent. After each change of the limit it waits until no more transactions run than the
-//! limit allows, and then leaves out two commits for each of them, so that a window belongs to one limit.
+//! limit allows, and then leaves out two commits for each of them, so that a window belongs to one limit. After a lower limit
+//! it leaves out two commits for each session: transactions that conflicted under the higher limit wait for another attempt, and
+//! have their turns first.
 //!
 //! ```text
 //!              rate rises: twice the limit, or the root of two times if it rises by less than half
@@ -21,13 +23,14 @@
 //!           RECOVER                  HOLD (windows) -----> PROBE (one window, limit times or divided by 1.25)
 //!              ^                       ^   ^                 |          |
 //!     collapse |                       |   +-----------------+          v promising
-//!                                      +----------------------------- TRIAL (eight windows)
+//!                                      +------------------------ TRIAL (eight windows or more)
 //! ```
 //!
 //! - **Slow start.** The limit begins small. So a collapse, which takes long to undo, does not begin at once.
 //! - **A rate needs time to become that of its limit.** Transactions that conflict are attempted again, and become more among
 //!   those that run, until as many commit as come. So a higher limit gives a higher rate at first, and a lower limit a lower
-//!   one. A window of 32 latencies is too short for that, so a trial takes eight windows, and the last four of them decide.
+//!   one. A window of 32 latencies is too short for that, so a trial takes eight windows at least, and the first four of them do
+//!   not count. If the rates of the others differ so much that a gain can be chance, the trial goes on, for 36 windows at most.
 //!   A probe says only whether a trial is worth its time: not if a lower limit costs nearly its share at once.
 //! - **Probes become rare.** Each pair of probes that gains nothing doubles the number of windows between probes, to at
 //!   most 64. A system without contention holds the limit at the number of sessions, and loses a fifth of one
@@ -37,7 +40,7 @@
 //!   quarter. The regulator does not wait for the end of a window: in a collapse hardly anything commits, so a window would
 //!   take long, and so would the way back. RECOVER waits under a quarter of the limit. Then the limit grows again, but not
 //!   to the one at which the collapse happened: a little below it is a ceiling now, which rises after a while, and later
-//!   each time. If the lower limit gives each transaction no more than before, the limit was not at fault: the load has
+//!   each time. After a collapse in a probe or a trial the best limit is the ceiling. If the lower limit gives each transaction no more than before, the limit was not at fault: the load has
 //!   changed, or something else has the processors. Then the regulator searches again, downwards first.
 //! - **Handing a permit on takes time.** If transactions are short, permits are on their way for longer than they are held. Then
 //!   a higher limit brings nothing, and no limit at all could bring much, because then nobody needs a permit. So if the search
@@ -89,11 +92,24 @@ enum Phase {
     Hold { windows: u32 },
     /// Tries another limit for one window.
     Probe { before: f64 },
-    /// Keeps another limit for a number of windows. The rates of the last ones are added up.
-    Trial { windows: u32, before: f64, sum: f64 },
+    /// Keeps another limit for some windows.
+    Trial(Trial),
     /// Waits under a much lower limit for the end of a collapse, for some ticks and commits by now. Limit and rate of the
     /// collapse are kept.
     Recover { collapse: (usize, f64), ticks: u64, commits: u64 },
+}
+
+/// A number of windows under another limit than the best one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Trial {
+    /// Rate of the best limit before.
+    before: f64,
+    /// Number of windows so far that are left out, and of those that are judged.
+    left_out: u32,
+    judged: u32,
+    /// Sum of the rates of those that are judged, and of their squares.
+    sum: f64,
+    squares: f64,
 }
 
 /// Sets the limit by its effect on the rate of commits.
@@ -283,8 +299,11 @@ impl Regulator {
     /// Sets the limit, and leaves out the commits of those that were admitted before.
     fn set(&mut self, limit: usize) {
         let limit = limit.clamp(self.least, self.ceiling.limit);
-        // Transactions that began without a limit are not among those that are counted.
-        let in_flight = if self.is_limited() { limit } else { self.most };
+        // Under a higher limit more transactions conflict and are attempted again. They are still among those that wait when the
+        // limit is lowered, so each session gets its turn before the rate counts. Transactions that began without a limit are
+        // not among those that are counted.
+        let lowered = limit < self.limit || !self.is_limited();
+        let in_flight = if lowered { self.most } else { limit };
         self.settle(limit < self.limit, in_flight);
         self.limit = limit;
     }

@@ -1,6 +1,6 @@
 //! The search for the best limit, and the probes beside it.
 
-use super::{Ceiling, Phase, Regulator, scaled};
+use super::{Ceiling, Phase, Regulator, Trial, scaled};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
 /// Gain in rate with which the limit is doubled once more, as a factor. With a smaller gain it grows by the root of two.
@@ -13,10 +13,14 @@ const PROBE_GAIN: f64 = 1.01;
 const UNKNOWN: u32 = 8;
 /// Factor of a probe. It is a power of this after trials that have gained, of this many at most.
 const STEP: f64 = 1.25;
-const MOST_GAINED: i32 = 2;
-/// Number of windows of a trial, and how many of them at its end decide.
-const TRIAL: u32 = 8;
+const MOST_GAINED: i32 = 1;
+/// Number of windows of a trial that are left out, and of those that decide, at least and at most.
+const LEFT_OUT: u32 = 4;
 const JUDGED: u32 = 4;
+const MOST_JUDGED: u32 = 32;
+/// Gain of a trial, as a multiple of the standard error of its rate, that is not chance. Rates of windows can differ by a fifth
+/// under the same limit.
+const CERTAIN: f64 = 2.0;
 /// Fall of the rate in HOLD with which the search begins again, as a factor.
 const FALL: f64 = 0.75;
 /// Number of windows in HOLD after which a probe comes, at most.
@@ -26,12 +30,42 @@ const MOST_PATIENCE: u32 = 64;
 const FAR_WORSE: f64 = 0.75;
 const MOST_PATIENCE_FAR_WORSE: u32 = 512;
 
+impl Trial {
+    /// Begins a trial beside a limit with this rate.
+    pub(super) fn beside(before: f64) -> Trial {
+        Trial { before, left_out: 0, judged: 0, sum: 0.0, squares: 0.0 }
+    }
+
+    /// Adds a window.
+    fn add(&mut self, rate: f64) {
+        if self.left_out < LEFT_OUT {
+            self.left_out += 1;
+            return;
+        }
+        self.judged += 1;
+        self.sum += rate;
+        self.squares += rate * rate;
+    }
+
+    /// Returns the mean rate of the windows that are judged.
+    fn rate(&self) -> f64 {
+        self.sum / f64::from(self.judged)
+    }
+
+    /// Returns the standard error of that rate.
+    fn error(&self) -> f64 {
+        let judged = f64::from(self.judged);
+        let variance = self.squares / judged - self.rate().powi(2);
+        (variance.max(0.0) / judged).sqrt()
+    }
+}
+
 impl Regulator {
     /// Decides after a window in which there were permits to spare.
     pub(super) fn unbound(&mut self) {
         if matches!(
             self.phase,
-            Phase::Probe { .. } | Phase::Trial { .. } | Phase::Refine { .. } | Phase::Leap
+            Phase::Probe { .. } | Phase::Trial(_) | Phase::Refine { .. } | Phase::Leap
         ) {
             self.hold();
         }
@@ -46,7 +80,7 @@ impl Regulator {
             Phase::Refine { above } => self.refined(rate, above),
             Phase::Hold { windows } => self.held(rate, windows),
             Phase::Probe { before } => self.probed(rate, before),
-            Phase::Trial { windows, before, sum } => self.tried(rate, (windows, before, sum)),
+            Phase::Trial(trial) => self.tried(rate, trial),
             Phase::Recover { .. } => {}
         }
     }
@@ -177,19 +211,25 @@ impl Regulator {
             }
             return self.failed();
         }
-        self.phase = Phase::Trial { windows: TRIAL, before, sum: 0.0 };
+        self.phase = Phase::Trial(Trial::beside(before));
     }
 
     /// Decides after a window of a trial.
-    fn tried(&mut self, rate: f64, (windows, before, sum): (u32, f64, f64)) {
-        let sum = if windows <= JUDGED { sum + rate } else { 0.0 };
-        if windows > 1 {
-            self.phase = Phase::Trial { windows: windows - 1, before, sum };
+    fn tried(&mut self, rate: f64, mut trial: Trial) {
+        trial.add(rate);
+        self.phase = Phase::Trial(trial);
+        if trial.judged < JUDGED {
             return;
         }
-        let rate = sum / f64::from(JUDGED);
-        if rate < before * PROBE_GAIN {
+        let rate = trial.rate();
+        if rate < trial.before * PROBE_GAIN {
             return self.failed();
+        }
+        if rate - CERTAIN * trial.error() < trial.before {
+            if trial.judged == MOST_JUDGED {
+                self.failed();
+            }
+            return;
         }
         self.best = (self.limit, rate);
         (self.patience, self.failed) = (1, 0);

@@ -17,6 +17,9 @@ struct System {
     /// Most permits a tick that sessions can hand on, and the number of sessions. If the limit is that number, nobody needs a
     /// permit.
     handed_on: (f64, usize),
+    /// Part of the rate by which it differs from the usual one for eight samples each, at most, and the number of samples.
+    bursts: (f64, u64),
+    burst: f64,
 }
 
 impl System {
@@ -29,6 +32,8 @@ impl System {
             offered: f64::INFINITY,
             slow_collapse: (f64::INFINITY, 0.0),
             handed_on: (f64::INFINITY, usize::MAX),
+            bursts: (0.0, 0),
+            burst: 0.0,
         }
     }
 
@@ -45,7 +50,12 @@ impl System {
         let (above, lost) = &mut self.slow_collapse;
         let growth = if self.running > *above { 0.01 * (self.running / *above) } else { -0.005 };
         *lost = (*lost + growth).clamp(0.0, 0.99);
-        let able = (self.rate)(self.running) * (1.0 - *lost);
+        let lost = *lost;
+        if self.bursts.1.is_multiple_of(8) {
+            self.burst = self.bursts.0 * self.noise();
+        }
+        self.bursts.1 += 1;
+        let able = (self.rate)(self.running) * (1.0 - lost) * (1.0 + self.burst);
         let (handed_on, sessions) = self.handed_on;
         let share = if limit < sessions { (handed_on / able).min(1.0) } else { 1.0 };
         let able = able * share;
@@ -206,4 +216,36 @@ fn a_leap_that_does_not_pay_is_rare() {
         without += u32::from(limit == 1024);
     }
     assert!(without > 0 && without * 50 < samples, "{without}");
+}
+
+/// Windows under the same limit differ by a third. A regulator that takes each difference for a gain would wander.
+#[test]
+fn bursts_do_not_lead_away_from_the_peak() {
+    let mut system = System { bursts: (0.4, 0), ..System::of(collapsing) };
+    let (share, limit) = system.regulated(&mut regulator(1024), 8_000_000);
+    assert!(share > 0.9, "{share} of the peak, limit {limit}");
+}
+
+#[test]
+fn each_session_has_a_turn_before_a_lower_limit_is_judged() {
+    let mut regulator = regulator(1024);
+    regulator.set(100);
+    assert_eq!(regulator.settling.map(|s| (s.drains, s.commits)), Some((false, 200)));
+    regulator.set(50);
+    assert_eq!(regulator.settling.map(|s| (s.drains, s.commits)), Some((true, 2048)));
+}
+
+#[test]
+fn a_collapse_in_a_probe_makes_the_best_limit_the_ceiling() {
+    let mut regulator = regulator(1024);
+    (regulator.best, regulator.peak) = ((100, 1.0), (100, 1.0));
+    for phase in [Phase::Probe { before: 1.0 }, Phase::Trial(Trial::beside(1.0))] {
+        let mut regulator = Regulator { phase, limit: 190, ..regulator.clone() };
+        regulator.collapsed(0.1);
+        assert_eq!((regulator.ceiling.limit, regulator.limit), (100, 47));
+    }
+    // Where nothing was tried, the limit itself has collapsed.
+    let mut held = Regulator { phase: Phase::Hold { windows: 1 }, limit: 100, ..regulator };
+    held.collapsed(0.1);
+    assert_eq!(held.ceiling.limit, 85);
 }
