@@ -7,8 +7,8 @@
 //! The regulator sees samples ([`Sample`]). It collects them into *windows* ([`Window`]). A window is long enough that its
 //! rate is known to about two percent. After each change of the limit it waits until no more transactions run than the
 //! limit allows, and then leaves out two commits for each of them, so that a window belongs to one limit. After a lower limit
-//! it leaves out two commits for each session: transactions that conflicted under the higher limit wait for another attempt, and
-//! have their turns first.
+//! it leaves out two commits for each session: transactions that conflicted under the higher limit have given way, and come
+//! again, beside each other, when all others that waited have had their turns.
 //!
 //! ```text
 //!              rate rises: twice the limit, or the root of two times if it rises by less than half
@@ -299,8 +299,8 @@ impl Regulator {
     /// Sets the limit, and leaves out the commits of those that were admitted before.
     fn set(&mut self, limit: usize) {
         let limit = limit.clamp(self.least, self.ceiling.limit);
-        // Under a higher limit more transactions conflict and are attempted again. They are still among those that wait when the
-        // limit is lowered, so each session gets its turn before the rate counts. Transactions that began without a limit are
+        // When a limit is lowered, transactions that conflict give way. They come again behind all sessions that waited, and disturb
+        // each other then. So each session gets its turn before the rate counts. Transactions that began without a limit are
         // not among those that are counted.
         let lowered = limit < self.limit || !self.is_limited();
         let in_flight = if lowered { self.most } else { limit };
