@@ -40,8 +40,9 @@
 //!   quarter. The regulator does not wait for the end of a window: in a collapse hardly anything commits, so a window would
 //!   take long, and so would the way back. RECOVER waits under a quarter of the limit. Then the limit grows again, but not
 //!   to the one at which the collapse happened: a little below it is a ceiling now, which rises after a while, and later
-//!   each time. After a collapse in a probe or a trial the best limit is the ceiling. If the lower limit gives each transaction no more than before, the limit was not at fault: the load has
-//!   changed, or something else has the processors. Then the regulator searches again, downwards first.
+//!   each time. After a collapse in a probe or a trial the best limit is the ceiling. If the lower limit gives each
+//!   transaction no more than before, the limit was not at fault: the load has changed, or something else has the
+//!   processors. Then the regulator searches again, downwards first.
 //! - **Handing a permit on takes time.** If transactions are short, permits are on their way for longer than they are held. Then
 //!   a higher limit brings nothing, and no limit at all could bring much, because then nobody needs a permit. So if the search
 //!   ends, or a probe is due, while less than three quarters of the permits are held, LEAP tries the number of sessions as the

@@ -151,8 +151,7 @@ impl Graph {
             let here = &nearness[at];
             let leads = |(next, link): &&(usize, usize)| {
                 let there = &nearness[*next];
-                let width = there.width.min(self.links[link / 2].bandwidth_gbps);
-                there.links < here.links && width == here.width
+                there.links < here.links && self.width(*link, there) == here.width
             };
             let number = |next: usize| if from < to { next } else { usize::MAX - next };
             let steps = self.neighbours[at].iter().filter(leads);
@@ -179,12 +178,16 @@ impl Graph {
                     reached.push_back(*next);
                 }
                 if there.links == here.links + 1 {
-                    let width = here.width.min(self.links[link / 2].bandwidth_gbps);
-                    there.width = there.width.max(width);
+                    there.width = there.width.max(self.width(*link, &here));
                 }
             }
         }
         nearness
+    }
+
+    /// Returns the width, in GB/s, of a way that begins with `link` and goes on from an end as near as `rest`.
+    fn width(&self, link: Directed, rest: &Nearness) -> f64 {
+        rest.width.min(self.links[link / 2].bandwidth_gbps)
     }
 
     /// Returns the ends that a way from `from` passes, with the first and the last one: `0-1-3`.

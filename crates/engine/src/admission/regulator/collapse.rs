@@ -99,11 +99,11 @@ impl Regulator {
 
     fn lower_ceiling(&mut self) {
         let is_first = self.ceiling.limit == self.most;
-        let grows = is_first && matches!(self.phase, Phase::Grow | Phase::Leap);
         let limit = match self.phase {
             // The best limit was held before without a collapse.
             Phase::Probe { .. } | Phase::Trial(_) => self.best.0.min(self.limit),
-            _ => scaled(self.limit, if grows { GROWN_CEILING } else { HELD_CEILING }),
+            Phase::Grow | Phase::Leap if is_first => scaled(self.limit, GROWN_CEILING),
+            _ => scaled(self.limit, HELD_CEILING),
         };
         let patience = self.ceiling.patience * if is_first { 1 } else { 2 };
         self.ceiling = Ceiling {
