@@ -26,7 +26,7 @@ pub const CONTENDED: [Contended; 6] = [
         title: "YCSB, theta 0.6",
         work: "ycsb --theta 0.6 --read-ratio 0.5 --machine results/admission/chip1024.toml",
         peak: "64,128,256,512 --warm-up 0.05 --seconds 0.05",
-        limited: "256,1024 --warm-up 0.3 --seconds 0.1",
+        limited: "256,1024 --warm-up 0.5 --seconds 0.1",
         most: 1024,
     },
     Contended {
@@ -34,7 +34,7 @@ pub const CONTENDED: [Contended; 6] = [
         title: "YCSB, theta 0.8",
         work: "ycsb --theta 0.8 --read-ratio 0.5 --machine results/admission/chip1024.toml",
         peak: "16,24,32,64,128,256 --warm-up 0.05 --seconds 0.1",
-        limited: "64,256,1024 --warm-up 0.3 --seconds 0.1",
+        limited: "64,256,1024 --warm-up 1 --seconds 0.2",
         most: 1024,
     },
     Contended {
@@ -42,7 +42,7 @@ pub const CONTENDED: [Contended; 6] = [
         title: "YCSB, theta 0.9",
         work: "ycsb --theta 0.9 --read-ratio 0.5 --machine results/admission/chip1024.toml",
         peak: "8,12,16,32,64,128,256 --warm-up 0.1 --seconds 0.2",
-        limited: "64,256,1024 --warm-up 0.5 --seconds 0.2",
+        limited: "64,256,1024 --warm-up 1.5 --seconds 0.3",
         most: 1024,
     },
     Contended {
@@ -58,7 +58,7 @@ pub const CONTENDED: [Contended; 6] = [
         title: "TPC-C, 4 warehouses, New-Order and Payment",
         work: "tpcc --warehouses 4 --mix narrow --machine results/admission/chip1024.toml",
         peak: "8,16,32,64,128,256 --warm-up 0.05 --seconds 0.1",
-        limited: "64,256,1024 --warm-up 0.3 --seconds 0.2",
+        limited: "64,256,1024 --warm-up 0.6 --seconds 0.2",
         most: 1024,
     },
     Contended {

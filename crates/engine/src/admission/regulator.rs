@@ -38,7 +38,8 @@
 //!   says more, so after it there are up to 512 windows.
 //! - **A rate below half of what it should be is a collapse**, and so are two windows in HOLD whose rate is lower by a
 //!   quarter. The regulator does not wait for the end of a window: in a collapse hardly anything commits, so a window would
-//!   take long, and so would the way back. RECOVER waits under a quarter of the limit. Then the limit grows again, but not
+//!   take long, and so would the way back. A slow collapse lasts many windows, and each of them is hardly worse than the one
+//!   before. So it shows beside the highest rate in HOLD under this limit: three fifths of it are a collapse, too. RECOVER waits under a quarter of the limit. Then the limit grows again, but not
 //!   to the one at which the collapse happened: a little below it is a ceiling now, which rises after a while, and later
 //!   each time. After a collapse in a probe or a trial the best limit is the ceiling. If the lower limit gives each
 //!   transaction no more than before, the limit was not at fault: the load has changed, or something else has the
@@ -56,7 +57,7 @@ mod collapse;
 mod leap;
 mod window;
 
-use collapse::Ceiling;
+use collapse::{Ceiling, Held};
 use leap::Leaps;
 pub use window::Sample;
 use window::Window;
@@ -127,6 +128,7 @@ pub struct Regulator {
     peak: (usize, f64),
     ceiling: Ceiling,
     leaps: Leaps,
+    held: Held,
     /// Set if the rate has fallen in the last window of HOLD.
     has_fallen: bool,
     /// Number of windows until the rate in HOLD is known. After a search the rate is higher for a while, because conflicts
@@ -181,6 +183,7 @@ impl Regulator {
             peak: (limit, 0.0),
             ceiling: Ceiling::at(most),
             leaps: Leaps::default(),
+            held: Held::default(),
             has_fallen: false,
             unknown: 0,
             phase: Phase::Grow,

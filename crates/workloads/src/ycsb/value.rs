@@ -43,17 +43,17 @@ pub(super) fn derive(field: &mut [u8], stamp: u64, access: usize) {
 /// Folds the bytes that were read into a digest that depends on every byte.
 #[inline]
 pub(super) fn fold(digest: u64, field: &[u8]) -> u64 {
-    let (blocks, behind) = field.as_chunks::<64>();
-    let mut lanes = [0u64; 8];
+    let (words, rest) = field.as_chunks::<8>();
+    let (blocks, behind) = words.as_chunks::<4>();
+    let mut lanes = [0u64; 4];
     for block in blocks {
         // Independent sums, so that the compiler adds several words at a time.
-        for (lane, word) in lanes.iter_mut().zip(block.as_chunks::<8>().0) {
+        for (lane, word) in lanes.iter_mut().zip(block) {
             *lane = lane.wrapping_add(u64::from_le_bytes(*word));
         }
     }
-    let (words, rest) = behind.as_chunks::<8>();
     let sum = lanes.iter().fold(0u64, |sum, lane| sum.wrapping_add(*lane));
-    let sum = words.iter().fold(sum, |sum, &word| sum.wrapping_add(u64::from_le_bytes(word)));
+    let sum = behind.iter().fold(sum, |sum, &word| sum.wrapping_add(u64::from_le_bytes(word)));
     let last = match field.last_chunk::<8>() {
         _ if rest.is_empty() => 0,
         // The last word overlaps the one before it, which is faster than to look at single bytes.

@@ -166,7 +166,8 @@ impl Regulator {
             self.best.1 = rate;
         }
         let falls = rate < self.best.1 * FALL && self.limit > self.least;
-        if falls && self.has_fallen {
+        let falls_slowly = self.held.add(self.limit, rate) && self.limit > self.least;
+        if falls && self.has_fallen || falls_slowly {
             return self.collapsed(rate);
         }
         self.has_fallen = falls;

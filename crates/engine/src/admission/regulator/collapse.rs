@@ -6,10 +6,13 @@
 //! latencies, until the rate is that of 64 permits.) So a rate that is measured in the meantime says nothing of the limit.
 
 use super::leap::LEAST_HELD;
-use super::{Phase, Regulator, Window, scaled};
+use super::{FORGOTTEN, Phase, Regulator, Window, scaled};
 
 /// Share of the rate that a limit should give, below which the system has collapsed.
 const COLLAPSE: f64 = 0.5;
+/// Share of the highest rate in HOLD under the same limit, below which the system has collapsed slowly. The rate falls to more than
+/// that until there are as many conflicts as belong to the limit.
+const SLOW_COLLAPSE: f64 = 0.6;
 /// Commits that are expected, as a multiple of the limit, and samples, after which a collapse can be recognized. Under some
 /// protocols the rate falls for a few latencies, and rises again by itself (BAMBOO, when aborts cascade).
 const COLLAPSE_LATENCIES: u64 = 32;
@@ -47,6 +50,27 @@ impl Ceiling {
     /// Returns the ceiling where nothing has collapsed.
     pub fn at(most: usize) -> Ceiling {
         Ceiling { limit: most, commits: 0, patience: FIRST_CEILING_PATIENCE }
+    }
+}
+
+/// The rate in HOLD under one limit. A collapse can be so slow that each window is hardly worse than the one before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Held {
+    limit: usize,
+    /// Rate of the last windows, the later the more, and its highest value.
+    rate: f64,
+    highest: f64,
+}
+
+impl Held {
+    /// Adds a window under `limit`. Returns true if the system has collapsed slowly.
+    pub fn add(&mut self, limit: usize, rate: f64) -> bool {
+        if self.limit != limit {
+            *self = Held { limit, rate, highest: rate };
+        }
+        self.rate += (rate - self.rate) / 2.0;
+        self.highest = self.rate.max(self.highest * (1.0 - FORGOTTEN));
+        self.rate < self.highest * SLOW_COLLAPSE
     }
 }
 
@@ -93,6 +117,7 @@ impl Regulator {
             self.lower_ceiling();
         }
         (self.patience, self.failed, self.gained) = (PATIENCE_AFTER_COLLAPSE, 0, 0);
+        self.held = Held::default();
         self.phase = Phase::Recover { collapse: (self.limit, rate), ticks: 0, commits: 0 };
         self.set(self.limit / 4);
     }

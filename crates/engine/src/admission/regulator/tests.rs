@@ -249,3 +249,18 @@ fn a_collapse_in_a_probe_makes_the_best_limit_the_ceiling() {
     held.collapsed(0.1);
     assert_eq!(held.ceiling.limit, 85);
 }
+
+/// Each window is lower by a twentieth. The rate that is followed falls with it, and no window is lower by a quarter.
+#[test]
+fn a_slow_collapse_is_left() {
+    let mut regulator = regulator(1024);
+    (regulator.best, regulator.peak, regulator.limit) = ((100, 1.0), (100, 1.0), 100);
+    regulator.phase = Phase::Hold { windows: 64 };
+    let mut rate = 1.0;
+    while regulator.phase != (Phase::Recover { collapse: (100, rate), ticks: 0, commits: 0 }) {
+        rate *= 0.95;
+        regulator.measured(rate);
+        assert!(rate > 0.45, "{:?}", regulator.phase);
+    }
+    assert_eq!((regulator.ceiling.limit, regulator.limit), (85, 25));
+}
