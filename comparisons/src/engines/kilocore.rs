@@ -67,8 +67,8 @@ impl Engine for Kilocore {
 
     fn range(&self, keys: Range<u64>, mut see: impl FnMut(u64, u64)) {
         let scanned = self.db.read_only(|tx| {
-            tx.scan(&self.table, keys.clone(), |key, row| {
-                see(key.number(), row.get("value").expect("a number"));
+            tx.scan_field(self.number(), keys.clone(), |key, number| {
+                see(key.number(), number);
                 ControlFlow::Continue(())
             })
         });

@@ -19,7 +19,7 @@ use crate::{
     seats::{self, Opened},
     session_pool::{SessionPool, Turn},
     table::Definition,
-    term::Term,
+    term::{Limit, Term},
 };
 use engine::{Engine, Start};
 use machine::{
@@ -44,6 +44,7 @@ struct Inner {
     engine: Arc<dyn Engine<Native>>,
     machine: Arc<Native>,
     options: Options,
+    limit: Option<Limit>,
     /// Upper bound of the arena's size, in bytes.
     memory_bytes: u64,
     /// Number of partitions of every table.
@@ -142,6 +143,7 @@ impl Database {
             machine,
             memory_bytes: options.memory_bytes(),
             partitions,
+            limit: options.transaction_limit.map(|limit| Limit::new(limit, options.epoch_interval)),
             options,
         })))
     }
@@ -446,9 +448,7 @@ impl Database {
         loop {
             let (session, buffer) = turn.seat.parts();
             session.begin(Start { attempt, read_only, partitions, ..Start::default() });
-            let Options { transaction_limit, epoch_interval, .. } = self.0.options;
-            let ticks = self.0.background.ticks();
-            let term = Term::start(transaction_limit, ticks, epoch_interval);
+            let term = self.0.limit.map(|limit| Term::start(limit, self.0.background.ticks()));
             let reading = ReadTransaction::new(session, buffer, &self.0.catalogue, term);
             let mut tx = Transaction::new(reading);
             let result = body(&mut tx);

@@ -144,30 +144,40 @@ impl Definition {
         }
     }
 
-    /// Returns the keys between `start` and `end`, for a scan. Returns `None` if no key lies between them.
+    /// Returns the keys between the ends, for a scan. Returns `None` if no key lies between them.
     pub fn range(
         &self,
-        (start, end): (Bound<Key<'_>>, Bound<Key<'_>>),
+        ends: (Bound<Key<'_>>, Bound<Key<'_>>),
     ) -> Result<Option<OwnedKeys>, Error> {
-        for key in [given(start), given(end)].into_iter().flatten() {
-            self.check_key(key)?;
-        }
-        self.check_ordered()?;
-        if let (Some(first), Some(last)) = (given(start), given(end))
-            && first > last
-        {
-            let (table, first, last) =
-                (self.schema.name.clone(), first.to_owned(), last.to_owned());
-            return Err(Error::ReversedRange { table, first, last });
-        }
-        // A range can be empty without its excluded ends, for example 5..5.
-        Ok(match self.schema.key {
-            KeyKind::Integer => numbers(start.map(Key::number), end.map(Key::number)),
-            KeyKind::Bytes { most } => {
-                bytes(start.map(Key::bytes), end.map(Key::bytes), most.into())
-            }
-        })
+        key_range(self.schema.key, self.is_ordered(), ends, || self.schema.name.clone())
     }
+}
+
+/// Returns the keys between `start` and `end`, for a scan of a table whose keys are of this kind. Returns `None` if no key lies
+/// between them. `table` returns the table's name for an error.
+pub(crate) fn key_range(
+    kind: KeyKind,
+    is_ordered: bool,
+    (start, end): (Bound<Key<'_>>, Bound<Key<'_>>),
+    table: impl Fn() -> String,
+) -> Result<Option<OwnedKeys>, Error> {
+    for key in [given(start), given(end)].into_iter().flatten() {
+        check_key(kind, key, &table)?;
+    }
+    if !is_ordered {
+        return Err(Error::NotOrdered { table: table() });
+    }
+    if let (Some(first), Some(last)) = (given(start), given(end))
+        && first > last
+    {
+        let (first, last) = (first.to_owned(), last.to_owned());
+        return Err(Error::ReversedRange { table: table(), first, last });
+    }
+    // A range can be empty without its excluded ends, for example 5..5.
+    Ok(match kind {
+        KeyKind::Integer => numbers(start.map(Key::number), end.map(Key::number)),
+        KeyKind::Bytes { most } => bytes(start.map(Key::bytes), end.map(Key::bytes), most.into()),
+    })
 }
 
 fn numbers(start: Bound<u64>, end: Bound<u64>) -> Option<OwnedKeys> {

@@ -6,16 +6,18 @@ use std::{fmt, time::SystemTime};
 /// Largest row that is kept inline, in bytes. Longer rows are kept on the heap.
 const INLINE_BYTES: usize = 64;
 
-enum Bytes {
+enum Bytes<'b> {
     Inline([u8; INLINE_BYTES], usize),
     Heap(Vec<u8>),
+    /// The place where a scan has copied the row.
+    Scanned(&'b [u8]),
 }
 
 /// A copy of a row. Later writes do not change it.
 pub struct Row<'t> {
     definition: &'t Definition,
     /// All columns in packed form.
-    bytes: Bytes,
+    bytes: Bytes<'t>,
 }
 
 impl<'t> Row<'t> {
@@ -43,11 +45,19 @@ impl<'t> Row<'t> {
         Row { definition: table.definition(), bytes }
     }
 
+    /// Makes a row for the visitor of a scan, without a copy.
+    #[inline]
+    pub(crate) fn scanned(table: &'t Table, bytes: &'t [u8]) -> Row<'t> {
+        Row { definition: table.definition(), bytes: Bytes::Scanned(bytes) }
+    }
+
+    /// Returns the bytes of a row of zeros, to be overwritten.
     #[inline]
     pub(crate) fn packed_mut(&mut self) -> &mut [u8] {
         match &mut self.bytes {
             Bytes::Inline(bytes, length) => &mut bytes[..*length],
             Bytes::Heap(bytes) => bytes,
+            Bytes::Scanned(_) => unreachable!("a row of zeros has its own bytes"),
         }
     }
 
@@ -57,6 +67,7 @@ impl<'t> Row<'t> {
         let bytes = match &self.bytes {
             Bytes::Inline(bytes, length) => &bytes[..*length],
             Bytes::Heap(bytes) => &bytes[..],
+            Bytes::Scanned(bytes) => bytes,
         };
         self.definition.value_in(bytes, column)
     }

@@ -53,11 +53,7 @@ impl Definition {
     #[inline]
     pub fn value_in<'r>(&self, row: &'r [u8], column: usize) -> Option<&'r [u8]> {
         match self.offsets.get(column) {
-            // A single column is found at its place.
-            Some(offset) => {
-                let one = ColumnSet::one(column);
-                self.layout.fields(one, &row[*offset..]).next()?.1
-            }
+            Some(offset) => self.layout.value(column, &row[*offset..]),
             None => self.layout.field(self.all(), row, column),
         }
     }
@@ -141,12 +137,9 @@ impl Definition {
         Error::WrongType { table: self.schema.name.clone(), column: name, given, allowed: kind }
     }
 
-    /// Checks that the table is in key order, so that ranges can be scanned.
-    pub fn check_ordered(&self) -> Result<(), Error> {
-        match self.schema.index.is_ordered() {
-            true => Ok(()),
-            false => Err(Error::NotOrdered { table: self.schema.name.clone() }),
-        }
+    /// Returns true if the table is in key order, so that ranges can be scanned.
+    pub fn is_ordered(&self) -> bool {
+        self.schema.index.is_ordered()
     }
 
     /// Checks that column number `column` can be read as a `T`.
@@ -359,6 +352,7 @@ impl Table {
             table,
             version,
             keys,
+            is_ordered: self.0.is_ordered(),
             columns,
             kind,
             nullable,
@@ -382,6 +376,7 @@ pub struct Field<T> {
     /// Version of the definition from which the field was made.
     pub(crate) version: u64,
     pub(crate) keys: KeyKind,
+    pub(crate) is_ordered: bool,
     pub(crate) columns: ColumnSet,
     pub(crate) kind: ColumnType,
     pub(crate) nullable: bool,

@@ -10,6 +10,24 @@ use std::time::{Duration, Instant};
 /// Number of ticks from which on a limit is counted in ticks. The error is then a few percent.
 const MANY_TICKS: u128 = 50;
 
+/// The time limit of the transactions of a database.
+#[derive(Clone, Copy)]
+pub(crate) struct Limit {
+    limit: Duration,
+    /// The number of ticks that the limit has. None if there are so few that the clock is read instead.
+    ticks: Option<u64>,
+}
+
+impl Limit {
+    /// Makes a limit that is counted in ticks of length `interval`, if it has many of them.
+    pub fn new(limit: Duration, interval: Duration) -> Limit {
+        let count = limit.as_nanos() / interval.as_nanos().max(1);
+        // The tick that is running counts as well as the last one, so that a term is never too short.
+        let ticks = u64::try_from(count).unwrap_or(u64::MAX).saturating_add(2);
+        Limit { limit, ticks: (count >= MANY_TICKS).then_some(ticks) }
+    }
+}
+
 /// The time limit of an open transaction.
 #[derive(Clone, Copy)]
 pub(crate) struct Term<'t> {
@@ -27,24 +45,14 @@ enum End<'t> {
 }
 
 impl<'t> Term<'t> {
-    /// Begins a term now if there is a limit. `ticks` counts intervals of length `interval`.
+    /// Begins a term now. `ticks` counts the intervals of the limit.
     #[inline]
-    pub(crate) fn start(
-        limit: Option<Duration>,
-        ticks: &'t Word,
-        interval: Duration,
-    ) -> Option<Term<'t>> {
-        let limit = limit?;
-        let count = limit.as_nanos() / interval.as_nanos().max(1);
-        let end = match count < MANY_TICKS {
-            true => End::Clock(Instant::now()),
-            // The tick that is running counts as well as the last one, so that a term is never too short.
-            false => {
-                let count = u64::try_from(count).unwrap_or(u64::MAX);
-                End::Ticks(ticks, ticks.peek().saturating_add(count).saturating_add(2))
-            }
+    pub(crate) fn start(Limit { limit, ticks: count }: Limit, ticks: &'t Word) -> Term<'t> {
+        let end = match count {
+            None => End::Clock(Instant::now()),
+            Some(count) => End::Ticks(ticks, ticks.peek().saturating_add(count)),
         };
-        Some(Term { limit, end })
+        Term { limit, end }
     }
 
     /// Fails with [`Error::TransactionTooLong`] if the limit has passed.
@@ -68,16 +76,15 @@ mod tests {
     #[test]
     fn a_long_term_ends_after_its_ticks_and_a_short_one_by_the_clock() {
         let (ticks, interval) = (Word::new(7), Duration::from_millis(10));
-        let term = Term::start(Some(Duration::from_secs(1)), &ticks, interval).unwrap();
+        let term = Term::start(Limit::new(Duration::from_secs(1), interval), &ticks);
         ticks.poke(7 + 101);
         assert!(term.check().is_ok());
         ticks.poke(7 + 102);
         assert!(matches!(term.check(), Err(Error::TransactionTooLong { .. })));
-        let short = Term::start(Some(Duration::from_millis(20)), &ticks, interval).unwrap();
+        let short = Term::start(Limit::new(Duration::from_millis(20), interval), &ticks);
         ticks.poke(1_000_000);
         assert!(matches!(short.end, End::Clock(_)));
         std::thread::sleep(Duration::from_millis(30));
         assert!(short.check().is_err());
-        assert!(Term::start(None, &ticks, interval).is_none());
     }
 }

@@ -10,6 +10,7 @@ use machine::{
     Arena, Machine, OutOfMemory,
     cold::{Arc, Mutex},
 };
+use std::ops::{Range, RangeInclusive};
 use txn::TableId;
 
 /// Rows with consecutive keys that were loaded at consecutive slots.
@@ -160,7 +161,16 @@ impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
         self.copy.entries().is_empty()
     }
 
+    /// Returns the numbers of the keys that are within `range`.
+    pub fn within(&self, range: &RangeInclusive<K>) -> Range<usize> {
+        let entries = self.copy.entries();
+        let first = entries.partition_point(|(key, _)| key < range.start());
+        let end = entries.partition_point(|(key, _)| key <= range.end());
+        first..end.max(first)
+    }
+
     /// Returns key number `at`, in ascending order, and its record.
+    #[inline]
     pub fn get(&self, at: usize) -> (K, Record<'s, M>) {
         let (key, offset) = self.copy.entries()[at];
         // SAFETY: the leaves of a table's tree hold only offsets of slots of the table's shape.

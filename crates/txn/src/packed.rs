@@ -45,6 +45,7 @@ fn take_variable<'v>(rest: &mut &'v [u8]) -> Option<&'v [u8]> {
 }
 
 /// Removes `bytes` bytes from the front of `rest`.
+#[inline]
 fn take<'v>(rest: &mut &'v [u8], bytes: usize) -> &'v [u8] {
     let (value, behind) = rest.split_at(bytes);
     *rest = behind;
@@ -65,15 +66,7 @@ impl<'v> Iterator for Fields<'_, 'v> {
     fn next(&mut self) -> Option<Self::Item> {
         let column = self.columns.iter().next()?;
         self.columns = self.columns.without(ColumnSet::one(column));
-        let bytes = self.layout.span(column).bytes as usize;
-        let value = match self.layout.form(column) {
-            Form::Fixed => Some(take(&mut self.rest, bytes)),
-            Form::Nullable => {
-                let (flag, value) = take(&mut self.rest, bytes).split_at(1);
-                (flag != [0]).then_some(value)
-            }
-            Form::Short(_) | Form::Apart(_) => take_variable(&mut self.rest),
-        };
+        let value = self.layout.take_value(column, &mut self.rest);
         Some((column, value))
     }
 }
@@ -253,6 +246,26 @@ impl RowLayout {
         Fields { layout: self, columns, rest: packed }
     }
 
+    /// Returns the value of `column` at the front of `packed`. `None` is NULL.
+    #[inline]
+    pub fn value<'v>(&self, column: usize, packed: &'v [u8]) -> Option<&'v [u8]> {
+        self.take_value(column, &mut &*packed)
+    }
+
+    /// Removes the value of `column` from the front of `rest`.
+    #[inline]
+    fn take_value<'v>(&self, column: usize, rest: &mut &'v [u8]) -> Option<&'v [u8]> {
+        let bytes = self.span(column).bytes as usize;
+        match self.form(column) {
+            Form::Fixed => Some(take(rest, bytes)),
+            Form::Nullable => {
+                let (flag, value) = take(rest, bytes).split_at(1);
+                (flag != [0]).then_some(value)
+            }
+            Form::Short(_) | Form::Apart(_) => take_variable(rest),
+        }
+    }
+
     /// Returns the value of `column`, one of `columns`, in `packed`. `None` is NULL.
     pub fn field<'v>(
         &self,
@@ -263,7 +276,7 @@ impl RowLayout {
         if !self.variable().intersects(columns) {
             let before = ColumnSet(columns.0 & ColumnSet::first(column).0);
             let start = self.held_bytes(before);
-            return self.fields(ColumnSet::one(column), &packed[start..]).next()?.1;
+            return self.value(column, &packed[start..]);
         }
         self.fields(columns, packed).find(|(number, _)| *number == column)?.1
     }

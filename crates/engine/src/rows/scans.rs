@@ -27,6 +27,12 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         match range {
             Keys::Numbers(range) => {
                 let ends = (range.first(), range.last());
+                // A row whose held form is its packed form is visited where it was read.
+                if own == columns && !home.row_layout().variable().intersects(columns) {
+                    return self.scan_rows(table, ends, direction, own, |_, _, key, row| {
+                        Ok(visit(Key::Number(key), row))
+                    });
+                }
                 self.scan_rows(table, ends, direction, own, |work, site, key, row| {
                     work.visit_scanned((site, table), Key::Number(key), columns, row, visit)
                 })
@@ -109,12 +115,9 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             // visited there.
             let within = if forward { at..=ends.1 } else { ends.0..=at };
             let mut passed_over = PassedOver::new(&rows, &within, direction);
-            for number in 0..rows.len() {
-                let number = if forward { number } else { rows.len() - 1 - number };
+            let mut left = rows.within(&within);
+            while let Some(number) = if forward { left.next() } else { left.next_back() } {
                 let (key, record) = rows.get(number);
-                if !within.contains(&key) {
-                    continue;
-                }
                 if let Some(recorder) = &mut self.rows.recorder {
                     passed_over.up_to(Some(key), home, recorder);
                 }

@@ -2,6 +2,7 @@
 
 use kilocore::{ColumnType::*, Database, Error, Named, Options, Row, Table, Transaction, Value};
 use std::{
+    ops::ControlFlow,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
@@ -50,6 +51,17 @@ fn added_columns_have_defaults_and_then_values() {
             assert_eq!(tx.get_field(age, 100)?, None);
             let ages = tx.range(&table, ..)?.map(|row| row?.1.get::<i16>("age"));
             assert_eq!(ages.collect::<Result<Vec<_>, Error>>()?, [7, 7, -3, 7, 7, 8, 7]);
+            let (mut scanned, mut notes) = (Vec::new(), Vec::new());
+            tx.scan_field(age, .., |key, age| {
+                scanned.push((key.number(), age));
+                ControlFlow::Continue(())
+            })?;
+            assert_eq!(scanned, [(0, 7), (1, 7), (2, -3), (3, 7), (4, 7), (8, 8), (9, 7)]);
+            tx.scan_field_backward(note, 1..9, |_, note| {
+                notes.push(note.map(|note| note.len()));
+                ControlFlow::Continue(())
+            })?;
+            assert_eq!(notes, [Some(1), None, None, None, Some(250)]);
             Ok(())
         })
         .unwrap();

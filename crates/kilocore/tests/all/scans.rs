@@ -14,14 +14,23 @@ fn protocols() -> impl Iterator<Item = &'static str> {
     Database::protocols().into_iter().filter(|name| *name != "NO_CC")
 }
 
-/// Returns the keys and values of a range, in the given direction.
+/// Returns the keys and values of a range, in the given direction. Scans of rows and of their column see the same.
 fn rows(
     tx: &mut ReadTransaction<'_>,
     table: &Table,
-    range: impl KeyBounds,
+    range: impl KeyBounds + Clone,
     forward: bool,
 ) -> Result<Vec<(u64, i64)>, Error> {
-    let mut rows = Vec::new();
+    let (mut rows, mut values) = (Vec::new(), Vec::new());
+    let field = table.field::<i64>("n")?;
+    let keep = |key: Key<'_>, value| {
+        values.push((key.number(), value));
+        ControlFlow::Continue(())
+    };
+    match forward {
+        true => tx.scan_field(field, range.clone(), keep)?,
+        false => tx.scan_field_backward(field, range.clone(), keep)?,
+    }
     let visit = |key: Key<'_>, row: &Row<'_>| {
         rows.push((key.number(), row.get::<i64>("n").expect("the column")));
         ControlFlow::Continue(())
@@ -30,6 +39,7 @@ fn rows(
         true => tx.scan(table, range, visit)?,
         false => tx.scan_backward(table, range, visit)?,
     }
+    assert_eq!(rows, values);
     Ok(rows)
 }
 
@@ -119,7 +129,46 @@ fn mistakes_are_named_and_change_nothing() {
         );
         let unordered = message(tx.scan_backward(&plain, .., stop));
         assert!(unordered.contains("\"plain\" is not in key order"), "{unordered}");
+        let (n, none) = (ordered.field::<i64>("n")?, ordered.field::<Option<i64>>("n")?);
+        let field = message(tx.scan_field(n, "a".."b", |_, _| ControlFlow::Break(())));
+        assert!(field.contains("\"ordered\"") && field.contains("64-bit integers"), "{field}");
+        #[allow(clippy::reversed_empty_ranges, reason = "that is the mistake")]
+        let reversed = message(tx.scan_field(none, 9..=3, |_, _| ControlFlow::Break(())));
+        assert!(reversed.contains("\"ordered\": a range from 9 to 3"), "{reversed}");
+        let plain =
+            message(tx.scan_field(plain.field::<i64>("n")?, .., |_, _| ControlFlow::Break(())));
+        assert!(plain.contains("\"plain\" is not in key order"), "{plain}");
         assert_eq!(rows(tx, &ordered, .., true)?, [(1, 1)]);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_scanned_field_without_a_value_is_named() {
+    let db = Database::open(Options::default()).unwrap();
+    let table = db.table("t").nullable("n", I64).ordered().create().unwrap();
+    db.transact(|tx| {
+        tx.insert(&table, 1, &[Value::I64(4)])?;
+        tx.insert(&table, 2, &[Value::Null])?;
+        tx.insert(&table, 3, &[Value::I64(5)])
+    })
+    .unwrap();
+    let (strict, option) =
+        (table.field::<i64>("n").unwrap(), table.field::<Option<i64>>("n").unwrap());
+    db.read_only(|tx| {
+        let (mut seen, mut all) = (Vec::new(), Vec::new());
+        let scanned = tx.scan_field(strict, .., |_, n| {
+            seen.push(n);
+            ControlFlow::Continue(())
+        });
+        assert!(matches!(scanned, Err(Error::UnexpectedNull { .. })), "{scanned:?}");
+        assert_eq!(seen, [4]);
+        tx.scan_field(option, .., |_, n| {
+            all.push(n);
+            ControlFlow::Continue(())
+        })?;
+        assert_eq!(all, [Some(4), None, Some(5)]);
         Ok(())
     })
     .unwrap();
