@@ -114,9 +114,7 @@ impl<'t> ReadTransaction<'t> {
             let present = self.session.fetch(id, key, all, intent, self.buffer)?;
             return Ok(present.then(|| Row::packed(table, self.buffer)));
         }
-        let mut row = Row::zeros(table);
-        let present = self.session.read_with(id, key, all, intent, row.packed_mut())?;
-        Ok(present.then_some(row))
+        Ok(Row::read(table, |bytes| self.session.read_with(id, key, all, intent, bytes))?)
     }
 
     /// Visits the rows of an ordered table whose keys are in `range`, in ascending order, until `visit` breaks.

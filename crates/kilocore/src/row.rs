@@ -21,15 +21,24 @@ pub struct Row<'t> {
 }
 
 impl<'t> Row<'t> {
-    /// Makes a row of zeros, of a table whose columns all have a fixed length.
+    /// Makes a row of a table whose columns all have a fixed length. `read` reads its bytes. Returns none if `read` returns false.
     #[inline]
-    pub(crate) fn zeros(table: &'t Table) -> Row<'t> {
+    pub(crate) fn read<E>(
+        table: &'t Table,
+        read: impl FnOnce(&mut [u8]) -> Result<bool, E>,
+    ) -> Result<Option<Row<'t>>, E> {
         let definition = table.definition();
-        let bytes = match definition.layout.bytes() {
-            length @ 0..=INLINE_BYTES => Bytes::Inline([0; INLINE_BYTES], length),
-            length => Bytes::Heap(vec![0; length]),
+        let (present, bytes) = match definition.layout.bytes() {
+            length @ 0..=INLINE_BYTES => {
+                let mut inline = [0; INLINE_BYTES];
+                (read(&mut inline[..length])?, Bytes::Inline(inline, length))
+            }
+            length => {
+                let mut heap = vec![0; length];
+                (read(&mut heap)?, Bytes::Heap(heap))
+            }
         };
-        Row { definition, bytes }
+        Ok(present.then_some(Row { definition, bytes }))
     }
 
     /// Makes a row from its packed bytes.
@@ -49,16 +58,6 @@ impl<'t> Row<'t> {
     #[inline]
     pub(crate) fn scanned(table: &'t Table, bytes: &'t [u8]) -> Row<'t> {
         Row { definition: table.definition(), bytes: Bytes::Scanned(bytes) }
-    }
-
-    /// Returns the bytes of a row of zeros, to be overwritten.
-    #[inline]
-    pub(crate) fn packed_mut(&mut self) -> &mut [u8] {
-        match &mut self.bytes {
-            Bytes::Inline(bytes, length) => &mut bytes[..*length],
-            Bytes::Heap(bytes) => bytes,
-            Bytes::Scanned(_) => unreachable!("a row of zeros has its own bytes"),
-        }
     }
 
     /// Returns the value of column number `column`, `None` for NULL.
