@@ -44,6 +44,7 @@ struct Inner {
     engine: Arc<dyn Engine<Native>>,
     machine: Arc<Native>,
     options: Options,
+    /// Time limit of its transactions.
     limit: Option<Limit>,
     /// Upper bound of the arena's size, in bytes.
     memory_bytes: u64,

@@ -39,9 +39,9 @@
 //! - **A rate below half of what it should be is a collapse**, and so are two windows in HOLD whose rate is lower by a
 //!   quarter. The regulator does not wait for the end of a window: in a collapse hardly anything commits, so a window would
 //!   take long, and so would the way back. A slow collapse lasts many windows, and each of them is hardly worse than the one
-//!   before. So it shows beside the highest rate in HOLD under this limit: three fifths of it are a collapse, too. RECOVER waits under a quarter of the limit. Then the limit grows again, but not
-//!   to the one at which the collapse happened: a little below it is a ceiling now, which rises after a while, and later
-//!   each time. After a collapse in a probe or a trial the best limit is the ceiling. If the lower limit gives each
+//!   before. So a rate below three fifths of the highest one in HOLD under this limit is a collapse, too. RECOVER waits under a
+//!   quarter of the limit. Then the limit grows again, but not to the one at which the collapse happened: a little below it is
+//!   a ceiling now, which rises after a while, and later each time. After a collapse in a probe or a trial the best limit is the ceiling. If the lower limit gives each
 //!   transaction no more than before, the limit was not at fault: the load has changed, or something else has the
 //!   processors. Then the regulator searches again, downwards first.
 //! - **Handing a permit on takes time.** If transactions are short, permits are on their way for longer than they are held. Then
