@@ -145,6 +145,11 @@ impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
         &self.aside
     }
 
+    /// Returns those of [`LeafRows::aside`] that are within `range`.
+    pub fn aside_within(&self, range: &RangeInclusive<K>) -> &[(K, Absence)] {
+        &self.aside[positions(&self.aside, range)]
+    }
+
     /// Returns the least and the greatest key that belong to the leaf.
     #[inline(always)]
     pub fn range(&self) -> (K, K) {
@@ -163,10 +168,7 @@ impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
 
     /// Returns the numbers of the keys that are within `range`.
     pub fn within(&self, range: &RangeInclusive<K>) -> Range<usize> {
-        let entries = self.copy.entries();
-        let first = entries.partition_point(|(key, _)| key < range.start());
-        let end = entries.partition_point(|(key, _)| key <= range.end());
-        first..end.max(first)
+        positions(self.copy.entries(), range)
     }
 
     /// Returns key number `at`, in ascending order, and its record.
@@ -176,6 +178,13 @@ impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
         // SAFETY: the leaves of a table's tree hold only offsets of slots of the table's shape.
         (key, unsafe { self.shape.slot_at(offset) })
     }
+}
+
+/// Returns the positions of the keys that are within `range`, among `entries` in ascending order.
+fn positions<K: Ord, T>(entries: &[(K, T)], range: &RangeInclusive<K>) -> Range<usize> {
+    let first = entries.partition_point(|(key, _)| key < range.start());
+    let end = entries.partition_point(|(key, _)| key <= range.end());
+    first..end.max(first)
 }
 
 /// Outcome of a look-up in an ordered table.

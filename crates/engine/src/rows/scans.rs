@@ -24,17 +24,16 @@ impl<'s, M: Machine> Work<'_, 's, M> {
     ) -> Result<(), Abort> {
         let home = self.table(table);
         let own = columns.and(added::own_columns(home));
+        // A row whose held form is its packed form is visited where it was read.
+        let in_place = own == columns && !home.row_layout().variable().intersects(columns);
         match range {
             Keys::Numbers(range) => {
                 let ends = (range.first(), range.last());
-                // A row whose held form is its packed form is visited where it was read.
-                if own == columns && !home.row_layout().variable().intersects(columns) {
-                    return self.scan_rows(table, ends, direction, own, |_, _, key, row| {
-                        Ok(visit(Key::Number(key), row))
-                    });
-                }
-                self.scan_rows(table, ends, direction, own, |work, site, key, row| {
-                    work.visit_scanned((site, table), Key::Number(key), columns, row, visit)
+                self.scan_rows(table, ends, direction, own, |work, site, key, row| match in_place {
+                    true => Ok(visit(Key::Number(key), row)),
+                    false => {
+                        work.visit_scanned((site, table), Key::Number(key), columns, row, visit)
+                    }
                 })
             }
             Keys::Bytes(range) => {
@@ -43,7 +42,12 @@ impl<'s, M: Machine> Work<'_, 's, M> {
                 self.scan_rows(table, ends, direction, own, |work, site, key, row| {
                     let key = home.shape().bytes_of(key, &mut buffer);
                     work.rows.core.copied(key.len());
-                    work.visit_scanned((site, table), Key::Bytes(key), columns, row, visit)
+                    match in_place {
+                        true => Ok(visit(Key::Bytes(key), row)),
+                        false => {
+                            work.visit_scanned((site, table), Key::Bytes(key), columns, row, visit)
+                        }
+                    }
                 })
             }
         }
@@ -181,10 +185,7 @@ impl<'r, K: ScannedKey> PassedOver<'r, K> {
         range: &RangeInclusive<K>,
         direction: Direction,
     ) -> Self {
-        let keys = rows.aside();
-        let first = keys.partition_point(|(key, _)| key < range.start());
-        let end = keys.partition_point(|(key, _)| key <= range.end());
-        PassedOver { keys: &keys[first..end.max(first)], direction }
+        PassedOver { keys: rows.aside_within(range), direction }
     }
 
     /// Records the keys that the scan has passed over on its way to `key`, or to the end of the leaf if there
