@@ -108,6 +108,7 @@ fn bad_directories_are_refused() {
     }
     refused(&["validate", "--json", "no-such-directory/x.json"], "no-such-directory/x.json");
     refused(&["validate", "--quick", "--only", "no such row"], "not asked for");
+    refused(&["validate", "--up-to", "0"], "with more than 0 cores");
     let json = folder.path().join("outcome.json").display().to_string();
     std::fs::write(&json, "[]").unwrap();
     refused(&["validate", "--json", &json], "--resume to continue it");

@@ -15,7 +15,7 @@ mod ahead;
 use crate::{
     Zeroed,
     cold::{Arc, Mutex},
-    pages,
+    pages::{self, Mapped},
     settled::{SettledRange, SettledRanges},
     stand_ins::StandIns,
 };
@@ -55,6 +55,9 @@ pub struct ArenaOptions {
     pub nodes: u16,
     /// Set if the arena asks for huge pages. The request has no effect if the system has none.
     pub huge_pages: bool,
+    /// Set if most pages are read before they are written, as where the memory models that of another machine. The first access
+    /// to a small page then costs a sixth, if two threads of the process have a processor each.
+    pub read_first: bool,
     /// Node beside which each session runs, in the order of their numbers. Further sessions run beside the last one's.
     /// Memory that belongs to a session lies on its node ([`Arena::beside`]). `None` if sessions have no node.
     pub session_nodes: Option<Arc<[u16]>>,
@@ -72,6 +75,7 @@ impl Default for ArenaOptions {
             reserve_bytes: 1 << 40,
             nodes: 1,
             huge_pages: false,
+            read_first: false,
             session_nodes: None,
             session_sockets: None,
             partition_nodes: None,
@@ -188,6 +192,7 @@ unsafe impl Sync for Arena {}
 struct Mapping {
     base: NonNull<u8>,
     bytes: u64,
+    mapped: Mapped,
     regions: Vec<Region>,
     partition_nodes: Option<Arc<[u16]>>,
     session_sockets: Option<Arc<[u16]>>,
@@ -205,7 +210,8 @@ impl Arena {
     pub fn new(options: &ArenaOptions) -> Result<Arena, OutOfMemory> {
         let nodes = u64::from(options.nodes.max(1));
         let asked = (options.reserve_bytes.max(HUGE_PAGE) / nodes).next_power_of_two();
-        let (base, per_node) = Self::reserve(asked, nodes)?;
+        let mapped = if options.read_first { Mapped::AtOnce } else { Mapped::Privately };
+        let (base, per_node) = Self::reserve(asked, nodes, mapped)?;
         let bytes = per_node * nodes;
         pages::advise_huge(base.as_ptr(), bytes, options.huge_pages);
         let regions = (0..nodes)
@@ -224,6 +230,7 @@ impl Arena {
             mapping: Arc::new(Mapping {
                 base,
                 bytes,
+                mapped,
                 regions,
                 partition_nodes: options.partition_nodes.clone(),
                 session_sockets: options.session_sockets.clone(),
@@ -237,17 +244,17 @@ impl Arena {
     /// Reserves `asked` bytes, a power of two, for each of `nodes` nodes. If the system refuses, it reserves half of
     /// the largest power of two that the system grants. The other half is left for the rest of the process, which has
     /// to share the limit.
-    fn reserve(asked: u64, nodes: u64) -> Result<(NonNull<u8>, u64), OutOfMemory> {
+    fn reserve(asked: u64, nodes: u64, mapped: Mapped) -> Result<(NonNull<u8>, u64), OutOfMemory> {
         let mut per_node = asked;
         loop {
             let bytes = per_node * nodes;
-            match pages::reserve(bytes) {
+            match pages::reserve(bytes, mapped) {
                 Some(base) if per_node == asked => return Ok((base, per_node)),
                 Some(base) => {
                     // SAFETY: the reservation was made just now, and nothing refers to it.
                     unsafe { pages::release(base, bytes) };
                     let half = per_node / 2;
-                    let base = pages::reserve(half * nodes);
+                    let base = pages::reserve(half * nodes, mapped);
                     let refused = OutOfMemory { asked: half * nodes, left: 0 };
                     return base.map(|base| (base, half)).ok_or(refused);
                 }
@@ -304,7 +311,7 @@ impl Arena {
         zero(offset, first);
         zero(end, offset + length);
         // SAFETY: whole pages of a range that was handed out and is not used.
-        unsafe { pages::clear(self.address(first), end - first) };
+        unsafe { pages::clear(self.address(first), end - first, self.mapping.mapped) };
     }
 
     /// Returns where memory that belongs to session number `session` should lie.
@@ -481,7 +488,7 @@ impl Arena {
             let length = *used - start;
             // SAFETY: this arena handed out the range, which begins at a multiple of 4096, and nothing lies behind it. The
             // call has exclusive use of the arena.
-            unsafe { pages::clear(self.base.as_ptr().add(start as usize), length) };
+            unsafe { pages::clear(self.base.as_ptr().add(start as usize), length, mapping.mapped) };
             *used = start;
             region.released.get_mut().clear();
             *region.ahead.get_mut() = Ahead::default();
@@ -717,8 +724,9 @@ mod tests {
 
     #[test]
     fn a_reset_arena_is_fresh() {
-        let mut arena = Arena::new(&ArenaOptions::default()).unwrap();
-        for bytes in [64u64, 8 << 20] {
+        for (read_first, bytes) in [(false, 64u64), (false, 8 << 20), (true, 64), (true, 8 << 20)] {
+            let options = ArenaOptions { read_first, ..ArenaOptions::default() };
+            let mut arena = Arena::new(&options).unwrap();
             let offset = arena.allocate(bytes, 64, Place::Any).unwrap();
             // SAFETY: the offset was just allocated, and the memory is used as a word only.
             unsafe { arena.at::<Word>(offset) }.poke(9);

@@ -5,15 +5,29 @@
 
 use std::ptr::NonNull;
 
+/// Way in which the system gives a page to a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mapped {
+    /// A first read maps a page of zeros that all share, and a first write replaces it. For the replacement the system interrupts
+    /// each processor that runs a thread of this process.
+    Privately,
+    /// The first access maps a page that can be written, even if it is a read.
+    AtOnce,
+}
+
 /// Reserves `bytes` bytes of address space that are zero. Returns `None` if the system refuses.
-pub(crate) fn reserve(bytes: u64) -> Option<NonNull<u8>> {
-    // SAFETY: this makes a new private anonymous mapping. No other code knows its address.
+pub(crate) fn reserve(bytes: u64, mapped: Mapped) -> Option<NonNull<u8>> {
+    let sharing = match mapped {
+        Mapped::Privately => libc::MAP_PRIVATE,
+        Mapped::AtOnce => libc::MAP_SHARED,
+    };
+    // SAFETY: this makes a new anonymous mapping. No other code knows its address.
     let base = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
             usize::try_from(bytes).ok()?,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            sharing | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
             -1,
             0,
         )
@@ -106,14 +120,21 @@ const CLEARED_BY_HAND: u64 = 4 << 20;
 /// Makes a range of a reservation zero again. On Linux the pages of a large range return to the system.
 ///
 /// # Safety
-/// The range must lie in a reservation, `address` must be a multiple of 4096, and the caller must have exclusive use of
-/// the range and of the rest of its last page.
-pub(crate) unsafe fn clear(address: *mut u8, bytes: u64) {
+/// The range must lie in a reservation that was `mapped` so, `address` must be a multiple of 4096, and the caller must have
+/// exclusive use of the range and of the rest of its last page.
+pub(crate) unsafe fn clear(address: *mut u8, bytes: u64, mapped: Mapped) {
+    #[cfg(not(target_os = "linux"))]
+    let _ = mapped;
     #[cfg(target_os = "linux")]
     if bytes > CLEARED_BY_HAND {
         let whole = bytes.next_multiple_of(4096) as usize;
+        let advice = match mapped {
+            Mapped::Privately => libc::MADV_DONTNEED,
+            // Without this the pages would stay, and keep their contents.
+            Mapped::AtOnce => libc::MADV_REMOVE,
+        };
         // SAFETY: the caller promises exclusive use. The system fills in zeros when the pages are touched again.
-        let returned = unsafe { libc::madvise(address.cast(), whole, libc::MADV_DONTNEED) } == 0;
+        let returned = unsafe { libc::madvise(address.cast(), whole, advice) } == 0;
         // The system refuses if `address` is no multiple of its own, larger pages.
         if returned {
             return;

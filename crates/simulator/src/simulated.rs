@@ -106,6 +106,8 @@ impl Simulated {
             reserve_bytes: options.reserve_bytes,
             nodes,
             huge_pages: options.huge_pages,
+            // Lines begin with zeros, which the first access reads. Huge pages are rare, and not all systems have them there.
+            read_first: !options.huge_pages,
             session_nodes: session_sockets.clone().filter(|_| at_home),
             session_sockets,
             partition_nodes: options.partition_nodes.clone().filter(|_| nodes > 1),

@@ -23,9 +23,12 @@ pub struct ValidateArguments {
     /// the rows that the program carries]
     #[arg(value_name = "DIR")]
     pub directory: Option<PathBuf>,
-    /// Rows of few cores, for less time
+    /// Shorter simulations
     #[arg(long)]
     pub quick: bool,
+    /// Simulate only rows of at most so many cores
+    #[arg(long, value_name = "CORES", value_parser = whole)]
+    pub up_to: Option<u64>,
     /// Simulate only rows whose title contains the text, such as "SILO 4 warehouses" or "opt7,opt8" (one of both). May be
     /// repeated; then all must be contained. A title is platform, build, scheme, warehouses, cores and SMT
     #[arg(long, value_name = "TEXT")]
@@ -52,7 +55,7 @@ pub struct ValidateArguments {
     pub resume: bool,
     /// Compare with this computer instead of a directory: every protocol natively on 1 and 2 threads, and on a description
     /// of this computer, with YCSB and TPC-C
-    #[arg(long, conflicts_with_all = ["directory", "placement", "html", "resume"])]
+    #[arg(long, conflicts_with_all = ["directory", "placement", "html", "resume", "up_to"])]
     pub here: bool,
     /// With --here: a machine file that describes this computer [default: what kilocore machines probe finds]
     #[arg(long, value_name = "FILE", requires = "here")]
@@ -109,6 +112,7 @@ pub fn validate(asked: &ValidateArguments) -> Result<Ending, Failure> {
         seed: asked.seed,
         placement: if asked.placement == "home" { Placement::Home } else { Placement::Loader },
         only: asked.only.clone(),
+        up_to_cores: asked.up_to,
         build: Origin::here().commit.to_owned(),
     };
     let stop = interrupt::listen()?;

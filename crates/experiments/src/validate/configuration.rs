@@ -20,22 +20,13 @@ use workloads::tpcc_accesses::TpccAccessesOptions;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// All rows, at full length.
+    /// At full length.
     Full,
-    /// Only rows with few cores, for a shorter time.
+    /// For a quarter of the time or less.
     Quick,
 }
 
-/// Largest number of cores simulated with [`Effort::Quick`].
-const QUICK_CORES: u64 = 112;
-
 impl Effort {
-    /// Returns the reason for leaving out a row, if it is left out.
-    pub fn leaves_out(self, row: &Measurement) -> Option<String> {
-        let large = self == Effort::Quick && row.cores > QUICK_CORES;
-        large.then(|| format!("with more than {QUICK_CORES} cores"))
-    }
-
     /// Returns the least length of the warm-up, which is also that of the measurement, in seconds of the machine's time.
     ///
     /// Few cores need longer to fill the caches that they use. Many cores do as much work in less time. The interval has room

@@ -87,6 +87,8 @@ pub struct ValidateOptions {
     /// Texts that a row's title must contain ([`Configuration::title`]), in any spelling of capitals. Each may name
     /// several alternatives, separated by commas.
     pub only: Vec<String>,
+    /// Largest number of cores of a row. None if there is no limit.
+    pub up_to_cores: Option<u64>,
     /// Version of the program. Only results of the same version are taken over.
     pub build: String,
 }
@@ -99,6 +101,7 @@ impl Default for ValidateOptions {
             seed: 1,
             placement: Placement::Loader,
             only: Vec::new(),
+            up_to_cores: None,
             build: String::new(),
         }
     }
@@ -137,8 +140,8 @@ pub fn run(
     let mut configurations = Vec::new();
     let work = work::fit(measurements, options, stop)?;
     for row in &measurements.rows {
-        if let Some(why) = options.effort.leaves_out(row) {
-            skipped.add(why);
+        if let Some(most) = options.up_to_cores.filter(|most| row.cores > *most) {
+            skipped.add(format!("with more than {most} cores"));
             continue;
         }
         let own = work.iter().find(|work| work.platform == row.platform);
