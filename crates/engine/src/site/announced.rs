@@ -99,6 +99,9 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         if rows.is_empty() || home.shape().access().announcements == Announcements::Ignored {
             return;
         }
+        if const { P::PLANS } && self.has_planned(home, rows) {
+            return;
+        }
         // Prefetches all buckets first, and then what they point to. Other fibers of the core run while they are on their
         // way.
         home.prefetch_buckets(core, rows.iter().map(|(key, _)| *key));
@@ -112,6 +115,15 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             self.prefetch_values(home, rows);
         }
         core.switch_fiber();
+    }
+
+    /// Returns true if the attempt's plan has prefetched these rows. The first row stands for all: a procedure that plans
+    /// announces its rows in the same groups.
+    #[inline(always)]
+    fn has_planned(&self, home: &Table<M>, rows: &[(u64, ColumnSet)]) -> bool {
+        let (first, columns) = rows[0];
+        // Values outside records are announced after the columns beside them.
+        !home.row_layout().apart().intersects(columns) && self.announced.get(home, first).is_some()
     }
 
     /// Plans accesses at once: prefetches their rows, then tells the protocol of those whose record exists and holds the whole row,

@@ -504,8 +504,10 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         let mut planned = std::mem::take(&mut worker.planned);
         let is_shared = |mode: Mode| mode == Mode::Shared;
         if !M::MODELLED {
-            // All sessions see a record at the same address, so addresses are an order too.
-            planned.sort_unstable_by_key(|(record, mode)| (record.identity(), is_shared(*mode)));
+            // All sessions see a record at the same address, so addresses are an order too. They are even, so the mode fits in.
+            planned.sort_unstable_by_key(|(record, mode)| {
+                record.identity() | usize::from(is_shared(*mode))
+            });
             planned.dedup_by_key(|(record, _)| record.identity());
         } else if core.is_planted(faults::ORDERED_BY_KEY_ALONE) {
             planned.sort_unstable_by_key(|(record, mode)| (record.key(core), is_shared(*mode)));
