@@ -11,10 +11,11 @@ const HEADER: &str = "platform,variant,scheme,warehouses,cores,smt,numa,remote_n
 fn two_rows_are_simulated_and_compared() {
     let folder = Folder::fresh("validate-two-rows");
     let rows = "hpe,opt8,TICTOC,4,1,2,all,1,15,326156,0,anchor\n\
-                hpe,opt8,NO_WAIT,4,2,2,all,1,15,481725,0.00003,calib\n";
+                hpe,opt8,NO_WAIT,4,2,2,all,1,15,481725,0.00003,calib\n\
+                hpe,opt8,NO_WAIT,4,4,2,all,1,15,900000,0.00003,calib\n";
     std::fs::write(folder.path().join("throughput.csv"), format!("{HEADER}\n{rows}")).unwrap();
     let directory = folder.path().display().to_string();
-    let output = kilocore(["validate", &directory, "--quick", "--csv", "-"]);
+    let output = kilocore(["validate", &directory, "--quick", "--up-to", "2", "--csv", "-"]);
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{told}");
     let csv = String::from_utf8(output.stdout).unwrap();

@@ -31,7 +31,7 @@ pub fn hardware(results: &Results) -> Result<Finding, String> {
         Series { name: scheme.into(), points: of.filter_map(point).collect(), baseline: false }
     };
     let chart = Lines {
-        title: "TPC-C on two large machines: simulated against measured, 1 to 112 threads".into(),
+        title: "TPC-C on two large machines: simulated against measured, 1 to 1568 threads".into(),
         x: Axis::new("measured, million transactions a second", Scale::Log),
         y: Axis::new("simulated, million transactions a second", Scale::Log),
         series: ["SILO", "OCC", "MVCC", "HSTORE", "NO_WAIT", "WAIT_DIE"].map(series).to_vec(),
