@@ -197,11 +197,6 @@ pub struct Lister<M: Machine> {
     name: u64,
 }
 
-/// Returns false: a requester never waits.
-fn never(_: u64, _: u64) -> bool {
-    false
-}
-
 fn no_memory(_: OutOfMemory) -> Abort {
     Abort::because(AbortReason::OutOfMemory)
 }
@@ -252,7 +247,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
         record: &RecordRef<'_, M, P::Words>,
         mode: Mode,
     ) -> Result<Held, Abort> {
-        let held = owner.requests.acquire(core, &self.place, record, owner.name, mode, never);
+        let held = owner.requests.acquire(core, &self.place, record, owner.name, mode, None);
         held.map_err(no_memory)?.ok_or_else(conflict)
     }
 
@@ -263,7 +258,7 @@ impl<M: Machine, P: LockPlace<M>> Locks<M> for ListedLocks<M, P> {
         record: &RecordRef<'_, M, P::Words>,
         held: &mut Held,
     ) -> Result<(), Abort> {
-        let upgraded = owner.requests.upgrade(core, &self.place, record, owner.name, held, never);
+        let upgraded = owner.requests.upgrade(core, &self.place, record, owner.name, held, None);
         if upgraded.map_err(no_memory)? { Ok(()) } else { Err(conflict()) }
     }
 

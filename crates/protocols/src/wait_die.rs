@@ -66,11 +66,12 @@ fn no_memory(_: OutOfMemory) -> Abort {
 
 /// Returns the rule by which a requester waits: the older one does.
 #[inline(always)]
-fn may_wait<C: Core>(core: &C) -> MayWait {
-    match core.is_planted(faults::WAIT_DIE_INVERTED) {
+fn may_wait<C: Core>(core: &C) -> Option<MayWait> {
+    let rule: MayWait = match core.is_planted(faults::WAIT_DIE_INVERTED) {
         false => |own, other| own < other,
         true => |own, other| own > other,
-    }
+    };
+    Some(rule)
 }
 
 /// Returns the kept request of `kept` if it waits. Fails if it must not wait.

@@ -375,7 +375,8 @@ impl<M: Machine> Requests<M> {
     }
 
     /// Acquires the lock of `record`. On a conflict it waits, if `may_wait` allows that for every owner. Returns `None`
-    /// if `may_wait` does not allow it.
+    /// if `may_wait` does not allow it. A requester without `may_wait` never waits. It does not even look at the others,
+    /// whose requests can be on lines of distant cores, because the latch is held meanwhile.
     ///
     /// If there is no conflict but others have queued, the request may queue only if it may wait for all waiters.
     /// Otherwise it returns `None`. Under WAIT_DIE this means that it must be older than all of them. A request that
@@ -387,7 +388,7 @@ impl<M: Machine> Requests<M> {
         record: &RecordRef<'_, M, P::Words>,
         timestamp: u64,
         mode: Mode,
-        may_wait: MayWait,
+        may_wait: Option<MayWait>,
     ) -> Result<Option<Held>, OutOfMemory> {
         let (held, asked) = self.ask(core, place, record, timestamp, mode, may_wait)?;
         match asked {
@@ -407,7 +408,7 @@ impl<M: Machine> Requests<M> {
         record: &RecordRef<'_, M, P::Words>,
         timestamp: u64,
         mode: Mode,
-        may_wait: MayWait,
+        may_wait: Option<MayWait>,
     ) -> Result<(Held, Asked), OutOfMemory> {
         let request = self.take(core, timestamp, mode)?;
         let lock = place.latch(core, &self.latcher, record);
@@ -437,17 +438,19 @@ impl<M: Machine> Requests<M> {
         lock: Latched<'_, M>,
         request: u64,
         in_the_way: u64,
-        (timestamp, may_wait): (u64, MayWait),
+        (timestamp, may_wait): (u64, Option<MayWait>),
     ) -> Asked {
-        let allowed = self.all(core, in_the_way, |other| may_wait(timestamp, other));
-        if allowed {
+        let allowed = may_wait
+            .filter(|may_wait| self.all(core, in_the_way, |other| may_wait(timestamp, other)));
+        if let Some(may_wait) = allowed {
             self.enqueue(core, lock.line, lock.queue, request, timestamp, may_wait);
         }
         place.unlatch(core, &self.latcher, lock);
-        if !allowed {
-            self.free.push(request);
+        if allowed.is_some() {
+            return Asked::Waits;
         }
-        if allowed { Asked::Waits } else { Asked::Refused }
+        self.free.push(request);
+        Asked::Refused
     }
 
     /// Upgrades a shared lock to an exclusive one. Returns false if that would need a wait that `may_wait` forbids.
@@ -458,7 +461,7 @@ impl<M: Machine> Requests<M> {
         record: &RecordRef<'_, M, P::Words>,
         timestamp: u64,
         held: &mut Held,
-        may_wait: MayWait,
+        may_wait: Option<MayWait>,
     ) -> Result<bool, OutOfMemory> {
         let (request, asked) = self.ask_upgrade(core, place, record, timestamp, *held, may_wait)?;
         match asked {
@@ -482,7 +485,7 @@ impl<M: Machine> Requests<M> {
         record: &RecordRef<'_, M, P::Words>,
         timestamp: u64,
         held: Held,
-        may_wait: MayWait,
+        may_wait: Option<MayWait>,
     ) -> Result<(u64, Asked), OutOfMemory> {
         let request = self.take(core, timestamp, Mode::Exclusive)?;
         let lock = place.latch(core, &self.latcher, record);
@@ -491,8 +494,11 @@ impl<M: Machine> Requests<M> {
         let own = self.at(held.request);
         let first_owner = core.load_relaxed(line, &queue.owners);
         let alone = first_owner == held.request && self.next_of(core, held.request) == 0;
-        let may = |owner: u64| owner == timestamp || may_wait(timestamp, owner);
-        let granted = alone || self.all(core, first_owner, may);
+        let granted = alone
+            || may_wait.is_some_and(|may_wait| {
+                let may = |owner: u64| owner == timestamp || may_wait(timestamp, owner);
+                self.all(core, first_owner, may)
+            });
         if alone {
             core.store_relaxed(&own.line, &own.mode, 1);
         } else if granted {
