@@ -35,7 +35,7 @@ impl Observer for Quiet {
 }
 
 fn options() -> ValidateOptions {
-    ValidateOptions { effort: Effort::Quick, ..ValidateOptions::default() }
+    ValidateOptions { effort: Effort::Quick, up_to_cores: Some(112), ..ValidateOptions::default() }
 }
 
 #[test]
