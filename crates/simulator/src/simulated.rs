@@ -106,7 +106,8 @@ impl Simulated {
             reserve_bytes: options.reserve_bytes,
             nodes,
             huge_pages: options.huge_pages,
-            // Lines begin with zeros, which the first access reads. Huge pages are rare, and not all systems have them there.
+            // Lines begin with zeros, which the first access reads. With huge pages first accesses are rare, and a shared mapping
+            // has huge pages only on some systems.
             read_first: !options.huge_pages,
             session_nodes: session_sockets.clone().filter(|_| at_home),
             session_sockets,
