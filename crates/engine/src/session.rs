@@ -5,11 +5,12 @@ use crate::{
     handed::caught,
     log::Ticket,
     rows::{Rows, Sites, Work},
+    site::Located,
 };
 use machine::{Core, Machine};
 use protocols::{CommitLog, Protocol};
 use std::panic::resume_unwind;
-use storage::Piece;
+use storage::{Piece, Record};
 use txn::{
     Abort, Access, Action, ColumnSet, Direction, Intent, Key, Keys, Planned, TableId, Visit,
     WorkerHistory,
@@ -128,6 +129,8 @@ pub struct SessionOf<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> {
     adds_at_commit: bool,
     /// Buffer for accesses that [`SessionOf::plan_directly`] has not planned.
     unplanned: Vec<Planned>,
+    /// Buffer for records that are made for several rows at once.
+    made: Vec<Record<'s, M>>,
 }
 
 impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, A> {
@@ -136,7 +139,14 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         let site = sites.site(0);
         let locks_partitions = latches_partitions || site.locks_partitions();
         let adds_at_commit = site.adds_at_commit();
-        SessionOf { rows, sites, locks_partitions, adds_at_commit, unplanned: Vec::new() }
+        SessionOf {
+            rows,
+            sites,
+            locks_partitions,
+            adds_at_commit,
+            unplanned: Vec::new(),
+            made: Vec::new(),
+        }
     }
 
     /// Makes a session of an executor. It takes part in the attempts of another session, and begins and ends none.
@@ -145,7 +155,14 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         sites: A::Sites<'s>,
         adds_at_commit: bool,
     ) -> Self {
-        SessionOf { rows, sites, locks_partitions: false, adds_at_commit, unplanned: Vec::new() }
+        SessionOf {
+            rows,
+            sites,
+            locks_partitions: false,
+            adds_at_commit,
+            unplanned: Vec::new(),
+            made: Vec::new(),
+        }
     }
 
     /// Returns the state and the sites of a session.
@@ -281,6 +298,50 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         self.work().access(|work| work.add(table, key, columns, deltas))
     }
 
+    /// Inserts those of `rows` that can follow the row `before`, which has just been inserted, in the same leaf. Returns how many were
+    /// inserted.
+    fn insert_run(
+        &mut self,
+        table: TableId,
+        before: u64,
+        rows: &[(u64, &[u8])],
+    ) -> Result<usize, Abort> {
+        let site = self.sites.only().filter(|site| site.has_plain_inserts(table));
+        let Some(site) = site.filter(|_| !rows.is_empty()) else { return Ok(0) };
+        let mut made = std::mem::take(&mut self.made);
+        let mut outcome = site.make_run(table, before, rows, &mut made).map(|()| true);
+        let mut inserted = 0;
+        for (record, (key, row)) in made.drain(..).zip(rows) {
+            // The records behind the first row that is not inserted are left to be retired.
+            match outcome {
+                Ok(true) => outcome = self.insert_in_made((table, *key), record, row),
+                _ => self.rows.tried_insert(0, table, Located::made(record, *key), false),
+            }
+            inserted += usize::from(outcome == Ok(true));
+        }
+        self.made = made;
+        outcome.map(|_| inserted).map_err(|abort| self.rows.doom(abort))
+    }
+
+    /// Inserts a row into the record of its key, which [`LocalSite::make_run`] has made.
+    #[inline(always)]
+    fn insert_in_made(
+        &mut self,
+        (table, key): (TableId, u64),
+        record: Record<'s, M>,
+        row: &[u8],
+    ) -> Result<bool, Abort> {
+        if self.may_be_short()
+            && let Some(site) = self.sites.only()
+        {
+            let inserted = site.insert_in(record, row);
+            let located = Located::made(record, key);
+            self.rows.tried_insert(0, table, located, inserted == Ok(true));
+            return inserted;
+        }
+        self.work().access(|work| work.insert_in_made((table, key), record, row))
+    }
+
     /// Plans the accesses of the attempt that has just begun, if there is one site alone. The rows are prefetched first, and those
     /// of one record that exists are not looked up by [`crate::rows`].
     fn plan_directly(&mut self, plan: &[Planned]) {
@@ -390,6 +451,18 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
             return inserted.map_err(|abort| self.rows.doom(abort));
         }
         self.work().access(|work| work.insert(table, key, row))
+    }
+
+    fn insert_many(&mut self, table: TableId, rows: &[(u64, &[u8])]) -> Result<usize, Abort> {
+        let mut inserted = 0;
+        // The first row of each leaf finds the leaf, or splits it.
+        while let Some((key, row)) = rows.get(inserted)
+            && self.insert(table, Key::Number(*key), row)?
+        {
+            inserted += 1;
+            inserted += self.insert_run(table, *key, &rows[inserted..])?;
+        }
+        Ok(inserted)
     }
 
     fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {

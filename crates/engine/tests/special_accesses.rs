@@ -14,6 +14,7 @@ use txn::{
 const HASHED: TableId = TableId(0);
 const ORDERED: TableId = TableId(1);
 const FREE: TableId = TableId(2);
+const QUEUE: TableId = TableId(3);
 const CONSTANT: ColumnSet = ColumnSet::one(0);
 const COUNTER: ColumnSet = ColumnSet::one(1);
 const OTHER: ColumnSet = ColumnSet::one(2);
@@ -34,12 +35,13 @@ impl kilocore_engine::Dataset for Data {
                 table("hashed").with_constant_columns(CONSTANT),
                 table("ordered").ordered().with_constant_columns(CONSTANT),
                 table("free"),
+                table("queue").ordered(),
             ],
         }
     }
 
-    fn rows(&self, _: TableId) -> u64 {
-        ROWS
+    fn rows(&self, table: TableId) -> u64 {
+        if table == QUEUE { 0 } else { ROWS }
     }
 
     fn load(&self, loader: &mut dyn txn::Loader) {
@@ -192,6 +194,63 @@ fn appended_rows_are_no_rows_of_a_table() {
     with_each(|session| {
         begin(session);
         session.append(&[1; 80]).unwrap();
+        session.commit().unwrap();
+    });
+}
+
+/// Returns the keys of the queue, in order, and checks that each row has been inserted as `row` says.
+fn queued(session: &mut dyn Session) -> Vec<u64> {
+    let mut keys = Vec::new();
+    let all = KeyRange::new(0, u64::MAX).unwrap().into();
+    session
+        .scan(QUEUE, all, Direction::Forward, COUNTER, &mut |key, row| {
+            let txn::Key::Number(key) = key else { panic!("{key}") };
+            assert_eq!(row, key.to_le_bytes());
+            keys.push(key);
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+    keys
+}
+
+#[test]
+fn many_rows_are_inserted_as_if_one_after_another() {
+    let rows: Vec<[u8; 24]> = (0..80u64)
+        .map(|key| [0, key, 0].map(u64::to_le_bytes).concat().try_into().unwrap())
+        .collect();
+    with_each(|session| {
+        let insert = |session: &mut dyn Session, table, keys: &[u64]| {
+            let rows: Vec<_> = keys.iter().map(|key| (*key, &rows[*key as usize][..])).collect();
+            session.insert_many(table, &rows).unwrap()
+        };
+        // What is rolled back leaves no rows.
+        let many: Vec<u64> = (10..60).collect();
+        begin(session);
+        assert_eq!(insert(session, QUEUE, &many), 50);
+        assert_eq!(queued(session), many);
+        session.rollback();
+        begin(session);
+        assert!(queued(session).is_empty());
+        session.commit().unwrap();
+        // A row that exists, of this transaction or an earlier one, ends the insertion.
+        begin(session);
+        assert_eq!(insert(session, QUEUE, &[12, 14, 11, 13, 14, 15]), 4);
+        session.commit().unwrap();
+        begin(session);
+        assert_eq!(insert(session, QUEUE, &[8, 9, 10, 11, 12]), 3);
+        assert_eq!(insert(session, QUEUE, &[]), 0);
+        assert_eq!(queued(session), [8, 9, 10, 11, 12, 13, 14]);
+        session.commit().unwrap();
+        // A row that was deleted is no row.
+        begin(session);
+        assert!(session.delete(QUEUE, 13.into()).unwrap());
+        assert_eq!(insert(session, QUEUE, &[7, 13, 20, 21, 79]), 5);
+        assert_eq!(insert(session, FREE, &[20, 21, 22]), 3);
+        session.commit().unwrap();
+        session.maintain();
+        begin(session);
+        assert_eq!(queued(session), [7, 8, 9, 10, 11, 12, 13, 14, 20, 21, 79]);
+        assert_eq!(value(session, FREE, 22, COUNTER), Some(22));
         session.commit().unwrap();
     });
 }

@@ -12,6 +12,9 @@ pub const GUESSES_IN_MOVED_BUCKETS: Fault = Fault("guesses_in_moved_buckets");
 /// A search in a leaf that the session has kept does not check whether the key belongs to the leaf.
 pub const KEPT_LEAF_UNCHECKED: Fault = Fault("kept_leaf_unchecked");
 
+/// Keys that are inserted together are all put in the leaf of the first one, wherever they belong.
+pub const RUN_BEYOND_LEAF: Fault = Fault("run_beyond_leaf");
+
 /// A look-up searches a bucket of a hash index although it has moved, so it misses records that were inserted since,
 /// and finds those that were removed.
 pub const READS_MOVED_BUCKETS: Fault = Fault("reads_moved_buckets");

@@ -1,10 +1,10 @@
 //! Accesses to rows by their keys.
 
-use super::{CHANGE, Rows, Sited, Work, added};
-use crate::site::NextAccess;
+use super::{CHANGE, Found, Rows, Sited, Work, added};
+use crate::site::{Name, NextAccess};
 use machine::{Category, Core, Machine};
 use protocols::Change;
-use storage::{Appended, RowState};
+use storage::{Appended, Record, RowState};
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, TableId};
 
 impl<'s, M: Machine> Work<'_, 's, M> {
@@ -106,6 +106,29 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.check_constant(table, ColumnSet::is_empty)?;
         self.rows.refused_by = None;
         let (record, found) = self.locate(table, key, Some(CHANGE))?;
+        self.insert_located((table, key), (record, found), row)
+    }
+
+    /// Inserts a row into the record of its key, which [`crate::site::LocalSite::make_run`] has made at the only site.
+    pub fn insert_in_made(
+        &mut self,
+        (table, key): (TableId, u64),
+        record: Record<'s, M>,
+        row: &[u8],
+    ) -> Result<bool, Abort> {
+        self.rows.refused_by = None;
+        let found = Found { site: 0, table, name: Name::Number(key) };
+        self.purge_later(&found);
+        self.insert_located((table, Key::Number(key)), (Sited { site: 0, record }, found), row)
+    }
+
+    /// Inserts a row, as [`Work::insert`] does, into the record of its key.
+    fn insert_located(
+        &mut self,
+        (table, key): (TableId, Key<'_>),
+        (record, found): (Sited<'s, M>, Found),
+        row: &[u8],
+    ) -> Result<bool, Abort> {
         let head = self.read_record(record, ColumnSet::NONE, Intent::Update, &mut [])?;
         if head.state.is_present() {
             return Ok(false);

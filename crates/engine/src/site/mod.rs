@@ -48,6 +48,13 @@ pub(crate) struct Located<'s, M: Machine> {
     pub made: bool,
 }
 
+impl<'s, M: Machine> Located<'s, M> {
+    /// Returns the record of an integer key, which was just made.
+    pub fn made(record: Record<'s, M>, key: u64) -> Self {
+        Located { record, name: Name::Number(key), made: true }
+    }
+}
+
 /// The access that the caller of a look-up is going to make to the record.
 #[derive(Clone, Copy)]
 pub(crate) struct NextAccess {
@@ -467,6 +474,24 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     #[inline(always)]
     pub fn locate_number(&mut self, table: TableId, key: u64) -> Result<Located<'s, M>, Abort> {
         self.data.locate(&mut self.protocol, &self.announced, table, Key::Number(key))
+    }
+
+    /// Makes records of absent rows with the integer keys of `rows`, and adds them to `made`. Ends before the first key that is not
+    /// in the same leaf as the key `before`, whose record the attempt has located last. It can always end at once: then
+    /// [`LocalSite::locate_number`] makes the record. The records of `made` are made after an error, too.
+    pub fn make_run(
+        &mut self,
+        table: TableId,
+        before: u64,
+        rows: &[(u64, &[u8])],
+        made: &mut Vec<Record<'s, M>>,
+    ) -> Result<(), Abort> {
+        let home = self.data.table(table);
+        if !home.is_ordered() {
+            return Ok(());
+        }
+        let keys = rows.iter().map(|(key, _)| *key);
+        self.data.make_run(&mut self.protocol, home, before, keys, made)
     }
 
     /// Stands for the storing of a value outside a record whose table has none.

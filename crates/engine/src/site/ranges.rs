@@ -13,7 +13,7 @@ use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine};
 use protocols::faults;
 use storage::{ByteKey, Leaf, LeafRows, OrderedKey, Placed, Record, Sought, Table};
-use txn::{Abort, TableId};
+use txn::{Abort, KeyRange, TableId};
 
 /// A key that tables can be ordered by and that names its record.
 pub(super) trait NamedKey: OrderedKey {
@@ -92,6 +92,32 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 return Ok(Located { record, name: key.name(), made });
             }
         }
+    }
+
+    /// Makes records for `keys`, in this order, and adds them to `made`. Ends before the first key that has a record, does not
+    /// belong to the leaf of the key `before`, or finds no room there. The attempt must have located the record of `before`,
+    /// and nothing in the table since.
+    pub(super) fn make_run(
+        &mut self,
+        protocol: &mut dyn SessionProtocol<'s, M>,
+        home: &'s Table<M>,
+        before: u64,
+        keys: impl Iterator<Item = u64> + Clone,
+        made: &mut Vec<Record<'s, M>>,
+    ) -> Result<(), Abort> {
+        let core = self.core;
+        let Some(leaf) = self.kept_leaf(place_of_leaf(home.id(), before)) else { return Ok(()) };
+        for key in keys.clone() {
+            protocol.approach(home.schema(), KeyRange::one(key))?;
+        }
+        let guard = leaf.guard();
+        protocol.begin_insertion(guard)?;
+        let space = self.space(home.id());
+        let outcome = home.make_run(core, space, leaf, keys, made, |record, counted| {
+            protocol.insert(guard, record, counted)
+        });
+        protocol.end_insertion(guard);
+        outcome
     }
 
     /// Returns the record of `key`, if there is one. Begins at the leaf that the session has kept. It is

@@ -195,6 +195,17 @@ impl Access for Watched<'_, '_> {
         done
     }
 
+    fn insert_many(&mut self, table: TableId, rows: &[(u64, &[u8])]) -> Result<usize, Abort> {
+        let from = self.core.moment();
+        let done = self.session.insert_many(table, rows);
+        let accepted = done.unwrap_or(0);
+        for (at, (key, row)) in rows.iter().enumerate().take(accepted + 1) {
+            let each = done.map(|_| at < accepted);
+            self.row(from, "inserts", (table, Key::Number(*key)), (ColumnSet(u64::MAX), row), each);
+        }
+        done
+    }
+
     fn delete(&mut self, table: TableId, key: Key<'_>) -> Result<bool, Abort> {
         let from = self.core.moment();
         let done = self.session.delete(table, key);

@@ -13,6 +13,7 @@ use workloads::micro::ranges::Ranges;
 use workloads::micro::rooms::Rooms;
 use workloads::smallbank::SmallBank;
 use workloads::tatp::Tatp;
+use workloads::tpcc::Tpcc;
 use workloads::ycsb::Ycsb;
 
 /// Names of bugs. A name can be followed by what is known of the violation: its kind, a part of its text, and the
@@ -42,6 +43,7 @@ bugs! {
     announced_before;
     guesses_in_moved_buckets;
     kept_leaf_unchecked;
+    run_beyond_leaf;
     values_used_again_early;
     values_retired_too_early;
     rolled_back_values_stay;
@@ -206,6 +208,7 @@ fn caught(name: &str, schedules: u64) -> Violation {
         ("rooms", _) => violation(&Rooms::varied, &asked),
         ("smallbank", _) => violation(&SmallBank::varied, &asked),
         ("tatp", _) => violation(&Tatp::varied, &asked),
+        ("tpcc", _) => violation(&Tpcc::varied, &asked),
         ("ycsb", _) => violation(&Ycsb::varied, &asked),
         (other, _) => panic!("no shape for bugs that show in {other}"),
     };

@@ -38,7 +38,7 @@ planted! {
 
     DELETED_VALUES_STAY = "deleted_values_stay" in "SILO" on "notes", Memory:
     "the texts of a row stay in memory when the row is deleted";
-    // The points of these four are in the storage layer, which names them in its own module `faults`.
+    // The points of these five are in the storage layer, which names them in its own module `faults`.
     "guesses_in_moved_buckets" in "SILO" on "notes", Assertion:
     "an announced row is looked for in a bucket of a hash index that has moved, where records stay that were removed \
      since";
@@ -49,6 +49,10 @@ planted! {
 
     "moved_before_copied" in "SILO" on "rooms", CertificateOrLaw:
     "a bucket of a growing hash index is marked as moved before its entries are in the new array, so readers miss them";
+
+    "run_beyond_leaf" in "SILO" on "tpcc", CertificateOrLaw:
+    "rows that are inserted together are all put in the leaf of the first one, where a search does not find those that belong \
+     elsewhere";
 
     "reads_moved_buckets" in "SILO" on "counters", Progress:
     "a look-up searches a bucket of a hash index although it has moved, and finds a record that was removed again and \

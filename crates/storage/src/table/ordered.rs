@@ -206,6 +206,39 @@ impl<M: Machine> Table<M> {
         })
     }
 
+    /// Makes records with absent rows for `keys`, in this order, and adds them to `made`. Ends before the first key that does not
+    /// belong to `leaf`, has a record, or finds no room. `prepare` does the same as for [`Table::make_in`], for each record. If it
+    /// returns an error, the records of the keys before stay made.
+    pub fn make_run<'s>(
+        &'s self,
+        core: &M::Core,
+        space: &mut Space,
+        leaf: Leaf<'s, M>,
+        keys: impl Iterator<Item = u64> + Clone,
+        made: &mut Vec<Record<'s, M>>,
+        mut prepare: impl FnMut(Record<'s, M>, u64) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        let rows = self.ordered::<u64>();
+        let mut next = made.len();
+        // Slots are taken before the latch, because that can take long.
+        for key in keys.clone() {
+            let Ok(offset) = self.take_slot(space) else { break };
+            let record = self.record_at(offset);
+            record.initialise(key, RowState::ABSENT);
+            made.push(record);
+        }
+        let mut keys = keys.take(made.len() - next);
+        let outcome = rows.tree.insert_run(core, leaf.offset, &mut keys, &mut |key| {
+            let record = made[next];
+            prepare(record, leaf.guard.count_insertion(core))?;
+            rows.aside.take(|| key, &record);
+            next += 1;
+            Ok(record.name().offset)
+        });
+        made.drain(next..).for_each(|record| space.records.give_back(record.name().offset));
+        outcome
+    }
+
     /// Splits a full `leaf` to make room for `key`. `announce` gets the guard of the new leaf that takes over the
     /// upper part of the range, and the number of insertions that the leaf's guard had counted. At that moment the
     /// leaf's guard has counted one more. No other session can reach either range then. If `announce` returns an

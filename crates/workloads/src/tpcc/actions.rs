@@ -20,7 +20,7 @@ use super::columns::{
 };
 use super::draw::{Line, MOST_LINES, Who};
 use super::keys::Place;
-use super::order_entry::{LineRow, total};
+use super::order_entry::{LineRow, total, write_numbers};
 use txn::{Abort, Access, Action};
 
 /// Bytes of a number that an action is given or gives back.
@@ -105,7 +105,7 @@ impl Desks<'_> {
         let (tax, number) = (tax + district.0, district.1);
         let mut taken: Vec<Taken> = taken.into_iter().flatten().collect();
         taken.sort_unstable_by_key(|(at, ..)| *at);
-        self.insert_rows(access, (place, customer, number), lines, (&prices, &mut taken))?;
+        self.insert_rows(access, (place, customer, number), lines, (&prices, &taken))?;
         let cost = |line: &Line, price: i64| price * line.quantity as i64;
         let sum = lines.iter().zip(prices).map(|(line, (price, _))| cost(line, price)).sum();
         self.main.digest.add(&total(sum, discount, tax).to_le_bytes());
@@ -121,8 +121,15 @@ impl Desks<'_> {
         access: &mut A,
         (place, customer, number): (Place, u64, u64),
         lines: &[Line],
-        (prices, taken): (&[(i64, bool); MOST_LINES], &mut [Taken]),
+        (prices, taken): (&[(i64, bool); MOST_LINES], &[Taken]),
     ) -> Result<(), Abort> {
+        let entries: Vec<LineRow> = (lines.iter().zip(prices).zip(taken))
+            .map(|((line, (price, _)), (_, entry, _))| {
+                let mut entry = *entry;
+                write_numbers(&mut entry, line, price * line.quantity as i64);
+                entry
+            })
+            .collect();
         let [at_order, at_lines] = self.lay(2) else { unreachable!("there are two") };
         let key = place.order(number);
         let of_customer = place.order_of(customer, number);
@@ -139,14 +146,7 @@ impl Desks<'_> {
             Action::new(
                 (ORDER_LINE, place.line(number, 0)),
                 size_of::<LineRow>() * lines.len(),
-                &mut |access| {
-                    for (line, (at, entry, _)) in lines.iter().zip(taken.iter_mut()) {
-                        let cost = prices[*at].0 * line.quantity as i64;
-                        let at = (number, *at as u64);
-                        at_lines.insert_line(access, place, at, (line, cost), entry)?;
-                    }
-                    Ok(())
-                },
+                &mut |access| at_lines.insert_lines(access, place, number, &entries),
             ),
         ])
     }

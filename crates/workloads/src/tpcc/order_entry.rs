@@ -4,7 +4,7 @@ use super::client::Desk;
 use super::columns::{CUSTOMER, DISTRICT, ITEM, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE};
 use super::columns::{STOCK, WAREHOUSE};
 use super::columns::{customer, district, item, line, stock, warehouse};
-use super::draw::Line;
+use super::draw::{Line, MOST_LINES};
 use super::keys::Place;
 use super::row::{Row, amount, fetch, packed, put, word};
 use super::text::is_original;
@@ -61,10 +61,11 @@ impl Desk {
         self.insert_order(access, place, (customer, number), lines)?;
         access.insert(NEW_ORDER, place.order(number).into(), &[0])?;
         access.insert(ORDER_BY_CUSTOMER, place.order_of(customer, number).into(), &[0])?;
-        let mut sum = 0;
-        for (at, line) in (0..).zip(lines) {
-            sum += self.enter_line(access, place, (number, at), line)?;
+        let (mut sum, mut entries) = (0, [[0; line::ALL.bytes]; MOST_LINES]);
+        for (line, entry) in lines.iter().zip(&mut entries) {
+            sum += self.enter_line(access, place, line, entry)?;
         }
+        self.insert_lines(access, place, number, &entries[..lines.len()])?;
         self.digest.add(&total(sum, discount, tax).to_le_bytes());
         Ok(())
     }
@@ -130,19 +131,18 @@ impl Desk {
         Ok(())
     }
 
-    /// Enters a line, and returns its amount.
+    /// Takes a line's item from stock. Writes the line's row to `entry`, and returns the line's amount.
     fn enter_line<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
         place: Place,
-        number: (u64, u64),
         ordered: &Line,
+        entry: &mut LineRow,
     ) -> Result<i64, Abort> {
         let (price, is_branded) = self.price_of(access, ordered.item)?;
-        let mut entry = [0; line::ALL.bytes];
-        let is_original = self.take_from_stock(access, place, (ordered, is_branded), &mut entry)?;
+        let is_original = self.take_from_stock(access, place, (ordered, is_branded), entry)?;
         let cost = price * ordered.quantity as i64;
-        self.insert_line(access, place, number, (ordered, cost), &mut entry)?;
+        write_numbers(entry, ordered, cost);
         self.show_brand(is_original);
         Ok(cost)
     }
@@ -199,22 +199,22 @@ impl Desk {
         Ok(is_both)
     }
 
-    /// Inserts a line, whose row has been begun by [`Desk::take_from_stock`].
+    /// Inserts the lines of an order, given their rows.
     #[inline]
-    pub(super) fn insert_line<A: Access + ?Sized>(
+    pub(super) fn insert_lines<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
         place: Place,
-        (number, at): (u64, u64),
-        (ordered, cost): (&Line, i64),
-        entry: &mut LineRow,
+        number: u64,
+        entries: &[LineRow],
     ) -> Result<(), Abort> {
-        let Line { item, supplier, quantity } = *ordered;
-        // OL_DELIVERY_D is NULL, which consists of zeros.
-        put(entry, &[item, supplier, quantity, cost as u64]);
         let full = self.options.full_schema();
-        let entry = if full { &entry[..] } else { &entry[..line::NUMBERS.bytes] };
-        access.insert(ORDER_LINE, place.line(number, at).into(), entry)?;
+        let bytes = if full { line::ALL.bytes } else { line::NUMBERS.bytes };
+        let mut rows: [(u64, &[u8]); MOST_LINES] = [(0, &[]); MOST_LINES];
+        for ((at, entry), row) in (0..).zip(entries).zip(&mut rows) {
+            *row = (place.line(number, at), &entry[..bytes]);
+        }
+        access.insert_many(ORDER_LINE, &rows[..entries.len()])?;
         Ok(())
     }
 
@@ -229,6 +229,12 @@ impl Desk {
 
 /// The row of an order's line, packed.
 pub(super) type LineRow = [u8; line::ALL.bytes];
+
+/// Writes the numbers of a line to its row. OL_DELIVERY_D is NULL, which consists of zeros.
+pub(super) fn write_numbers(entry: &mut LineRow, ordered: &Line, cost: i64) {
+    let Line { item, supplier, quantity } = *ordered;
+    put(entry, &[item, supplier, quantity, cost as u64]);
+}
 
 /// Returns the amount of an order.
 pub(super) fn total(sum: i64, discount: i64, tax: i64) -> i64 {

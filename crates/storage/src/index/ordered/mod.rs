@@ -393,6 +393,43 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         Ok(outcome)
     }
 
+    /// Inserts `keys` into `leaf`, one after another, under one latch. Ends before the first key that does not belong to the leaf,
+    /// is in it already, or finds no room. `make` returns the value of a key that is going to be inserted, before other sessions
+    /// can find the key. If it returns an error, this key and those behind it are not inserted.
+    pub fn insert_run<E>(
+        &self,
+        core: &M::Core,
+        leaf: u64,
+        keys: &mut dyn Iterator<Item = K>,
+        make: &mut dyn FnMut(K) -> Result<u64, E>,
+    ) -> Result<(), E> {
+        let leaf = self.at(leaf);
+        if !leaf.latch(core) {
+            return Ok(());
+        }
+        let (mut changed, mut outcome) = (false, Ok(()));
+        let anywhere = core.is_planted(faults::RUN_BEYOND_LEAF);
+        for key in keys {
+            if !(leaf.covers(core, key) || anywhere) || leaf.is_full(core) {
+                break;
+            }
+            let Err(at) = leaf.position(core, key) else { break };
+            match make(key) {
+                Ok(value) => leaf.add(core, at, key, value),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+            changed = true;
+        }
+        match changed {
+            true => leaf.unlatch_changed(core),
+            false => leaf.unlatch(core),
+        }
+        outcome
+    }
+
     /// Removes `key` if its value is `value`. Returns its leaf and whether the leaf is empty now. `prepare` runs
     /// first, under the latch of the leaf, with the leaf's name.
     pub fn remove(

@@ -132,6 +132,21 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         chosen!(self, tree => tree.insert(core, leaf, key, value, &mut || prepare(())))
     }
 
+    /// Inserts `keys` into `leaf`, as far as they belong there, are new, and find room: [`OrderedIndex::insert_run`]. A leaf
+    /// of a red-black tree holds one key at most, so no key is inserted there.
+    pub fn insert_run<E>(
+        &self,
+        core: &M::Core,
+        leaf: u64,
+        keys: &mut dyn Iterator<Item = K>,
+        make: &mut dyn FnMut(K) -> Result<u64, E>,
+    ) -> Result<(), E> {
+        match self {
+            Tree::BTree(tree) => tree.insert_run(core, leaf, keys, make),
+            Tree::RedBlack(_) => Ok(()),
+        }
+    }
+
     /// Splits a full `leaf` to make room for `key`.
     pub fn split<E: From<OutOfMemory>>(
         &self,

@@ -110,6 +110,21 @@ impl<'t, M: Machine, K: Numbered> Hand<'t, M, K> {
         })
     }
 
+    /// Inserts keys that follow `before`, which is in the tree, into its leaf, with values from `value` on. Returns how many were
+    /// inserted.
+    fn insert_run(&mut self, core: &M::Core, before: u64, keys: &[u64], value: u64) -> u64 {
+        self.pinned(core, |hand| {
+            let (leaf, _) = hand.tree.seek(core, K::of(before));
+            let mut made = 0;
+            let mut keys = keys.iter().map(|key| K::of(*key));
+            let done = hand.tree.insert_run(core, leaf, &mut keys, &mut |_| {
+                made += 1;
+                Ok::<_, OutOfMemory>(value + made - 1)
+            });
+            done.map(|()| made).unwrap()
+        })
+    }
+
     /// Removes `key` if it has that value. Returns true if it was present.
     fn remove(&mut self, core: &M::Core, key: u64, value: u64) -> bool {
         let key = K::of(key);
@@ -180,6 +195,8 @@ fn check_shape<M: Machine, K: Numbered>(tree: &Tree<M, K>, core: &M::Core) -> us
 #[derive(Clone, Debug)]
 enum Act {
     Insert(u64),
+    /// Keys from the first one on, of this number and distance.
+    InsertRun(u64, u64, u64),
     Remove(u64),
     Scan(u64, u64, bool),
 }
@@ -188,6 +205,7 @@ fn steps() -> impl Strategy<Value = Vec<Act>> {
     let key = || prop_oneof![8 => 0..60u64, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1)];
     let step = prop_oneof![
         5 => key().prop_map(Act::Insert),
+        2 => (0..60u64, 1..6u64, 1..8u64).prop_map(|(key, count, by)| Act::InsertRun(key, count, by)),
         4 => key().prop_map(Act::Remove),
         1 => (key(), key(), any::<bool>())
             .prop_map(|(a, b, forward)| Act::Scan(a.min(b), a.max(b), forward)),
@@ -214,6 +232,15 @@ fn behaves_as_a_map<M: Machine, K: Numbered>(
                 let fresh = !map.contains_key(&key);
                 assert_eq!(hand.insert(core, key, value), fresh);
                 map.entry(key).or_insert(value);
+            }
+            Act::InsertRun(first, count, by) => {
+                let value = (1 << 20) + number as u64 * 8;
+                let keys: Vec<u64> = (0..count).map(|at| first + at * by).collect();
+                let made = hand.insert_run(core, first, &keys, value);
+                assert!(!red_black || made == 0);
+                let fresh = keys.iter().take_while(|key| !map.contains_key(key)).count();
+                assert!(made <= fresh as u64);
+                map.extend(keys.into_iter().zip(value..).take(made as usize));
             }
             Act::Remove(key) => {
                 let value = map.remove(&key);
@@ -345,6 +372,12 @@ fn shared_by<M: Machine, K: Numbered>(
                         None => {
                             assert!(hand.insert(core, key, value), "own {key}");
                             own.insert(key, value);
+                            let keys = [key + 8, key + 16];
+                            let fresh = keys.iter().take_while(|key| !own.contains_key(key));
+                            let (most, value) = (fresh.count() as u64, (1 << 30) + round * 2);
+                            let made = hand.insert_run(core, key, &keys, value);
+                            assert!(made <= most, "own {key}");
+                            own.extend(keys.into_iter().zip(value..).take(made as usize));
                         }
                     }
                     let (first, forward) = (draw(spread), draw(2) == 0);
