@@ -25,8 +25,8 @@ use protocols::{
     mechanisms::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{
-    ByteKey, Epochs, Heap, Leaf, LeafRows, Piece, Record, RowHead, RowState, Space, Store,
-    SystemMemory, Table, ValueSpace, Values,
+    ByteKey, Epochs, Heap, LEAF_ENTRIES, Leaf, LeafRows, Piece, Record, RowHead, RowState, Space,
+    Store, SystemMemory, Table, ValueSpace, Values,
 };
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
@@ -490,7 +490,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         if !home.is_ordered() {
             return Ok(());
         }
-        let keys = rows.iter().map(|(key, _)| *key);
+        let keys = rows.iter().take(LEAF_ENTRIES).map(|(key, _)| *key);
         self.data.make_run(&mut self.protocol, home, before, keys, made)
     }
 

@@ -53,7 +53,7 @@
 //! # Writers
 //!
 //! Writers latch only the nodes that they change:
-//! - Insert and remove latch one leaf. They can wait for this latch, because they hold no other. After the wait the
+//! - Insert and remove latch one leaf. So does the insertion of several keys, which ends where the leaf does. They can wait for this latch, because they hold no other. After the wait the
 //!   leaf can be obsolete or cover another range, so they check its range.
 //! - A split latches the parent and the node. An unlink latches the nodes between the fork and the leaf, and the
 //!   neighbour that takes over the range. Both try to change the versions that they have read on the way down, and
@@ -99,7 +99,8 @@ pub use unlink::Unlinking;
 use super::key::TreeKey;
 use crate::faults;
 use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, cold::Arc};
-use node::{MOST_ENTRIES, MOST_KEYS, Node, NodeRef, capacity, node_at};
+pub use node::MOST_ENTRIES;
+use node::{MOST_KEYS, Node, NodeRef, capacity, node_at};
 use std::marker::PhantomData;
 
 /// Head of the tree.

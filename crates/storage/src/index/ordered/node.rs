@@ -32,7 +32,7 @@ use std::{cmp::Ordering, ops::Deref};
 /// Number of lines of keys. There are as many lines of values.
 const LINES: usize = 2;
 /// Largest number of entries of a node on any machine.
-pub(super) const MOST_ENTRIES: usize = LINES * LINE_WORDS;
+pub const MOST_ENTRIES: usize = LINES * LINE_WORDS;
 /// Set in a version while a writer holds the latch.
 const LATCHED: u64 = 1;
 /// Set in a version once the node has left the tree.
