@@ -139,14 +139,9 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         let site = sites.site(0);
         let locks_partitions = latches_partitions || site.locks_partitions();
         let adds_at_commit = site.adds_at_commit();
-        SessionOf {
-            rows,
-            sites,
-            locks_partitions,
-            adds_at_commit,
-            unplanned: Vec::new(),
-            made: Vec::new(),
-        }
+        let mut session = SessionOf::of_executor(rows, sites, adds_at_commit);
+        session.locks_partitions = locks_partitions;
+        session
     }
 
     /// Makes a session of an executor. It takes part in the attempts of another session, and begins and ends none.

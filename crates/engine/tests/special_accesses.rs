@@ -223,7 +223,7 @@ fn many_rows_are_inserted_as_if_one_after_another() {
             let rows: Vec<_> = keys.iter().map(|key| (*key, &rows[*key as usize][..])).collect();
             session.insert_many(table, &rows).unwrap()
         };
-        // What is rolled back leaves no rows.
+        // A transaction that is rolled back leaves no rows.
         let many: Vec<u64> = (10..60).collect();
         begin(session);
         assert_eq!(insert(session, QUEUE, &many), 50);

@@ -198,9 +198,10 @@ impl Access for Watched<'_, '_> {
     fn insert_many(&mut self, table: TableId, rows: &[(u64, &[u8])]) -> Result<usize, Abort> {
         let from = self.core.moment();
         let done = self.session.insert_many(table, rows);
-        let accepted = done.unwrap_or(0);
-        for (at, (key, row)) in rows.iter().enumerate().take(accepted + 1) {
-            let each = done.map(|_| at < accepted);
+        // An error does not say at which row it happened. All rows are noted with it, since the attempt aborts.
+        let tried = done.map_or(rows.len(), |inserted| inserted + 1);
+        for (at, (key, row)) in rows.iter().enumerate().take(tried) {
+            let each = done.map(|inserted| at < inserted);
             self.row(from, "inserts", (table, Key::Number(*key)), (ColumnSet(u64::MAX), row), each);
         }
         done

@@ -53,8 +53,9 @@
 //! # Writers
 //!
 //! Writers latch only the nodes that they change:
-//! - Insert and remove latch one leaf. So does the insertion of several keys, which ends where the leaf does. They can wait for this latch, because they hold no other. After the wait the
-//!   leaf can be obsolete or cover another range, so they check its range.
+//! - Insert and remove latch one leaf. An insertion of several keys latches one leaf, too, and ends where the leaf does. All of
+//!   them can wait for this latch, because they hold no other. After the wait the leaf can be obsolete or cover another
+//!   range, so they check its range.
 //! - A split latches the parent and the node. An unlink latches the nodes between the fork and the leaf, and the
 //!   neighbour that takes over the range. Both try to change the versions that they have read on the way down, and
 //!   start again or give up if a version has changed. They never wait while they hold a latch.
