@@ -390,7 +390,7 @@ impl<'s, M: Machine> Record<'s, M> {
             let span = self.shape.layout().span(column);
             let from = front + span.word as usize * 8;
             let to = from + span.bytes as usize;
-            core.prefetch_body(self.line(), span.word as usize * 8, span.bytes as usize);
+            core.prefetch_body(self.body_line(), span.word as usize * 8, span.bytes as usize);
             if fetched < to {
                 let first = fetched.max(from - from % LINE_BYTES);
                 core.prefetch(base.wrapping_add(first), to - first);
