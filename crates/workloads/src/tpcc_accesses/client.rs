@@ -1,6 +1,6 @@
 //! Draws and runs one worker's stream of orders and payments.
 
-use super::columns::{CHANGED, CONSTANT, CONSTANT_BYTES, TOUCHED, TOUCHED_BYTES};
+use super::columns::{CHANGED, CONSTANT, CONSTANT_BYTES, NEAR, TOUCHED_BYTES, near, touched};
 use super::draw::{Drawn, OrderLine, draw};
 use super::{CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
 use crate::stream::Stream;
@@ -116,14 +116,14 @@ impl TpccAccessesClient {
         access.append(&self.inserted[..bytes as usize])
     }
 
-    /// Announces the items of the order and their stock.
+    /// Announces the items of the order and their stock. The measured program prefetches the first line of each record.
     fn announce<A: Access + ?Sized>(&mut self, access: &mut A) {
         for table in [ITEM, STOCK] {
             self.announced.clear();
             let (items, lines) = (self.items, self.lines.iter());
             self.announced.extend(lines.map(|line| match table {
-                ITEM => (items + line.item, TOUCHED),
-                _ => (line.stock, TOUCHED),
+                ITEM => (items + line.item, NEAR),
+                _ => (line.stock, NEAR),
             }));
             access.prefetch(table, &self.announced);
         }
@@ -135,26 +135,35 @@ impl TpccAccessesClient {
         district: u64,
         customer: u64,
     ) -> Result<(), Abort> {
-        if self.options.prefetch {
-            self.announce(access);
-        }
         let r = self.records;
-        let touched = |bytes: u64| (TOUCHED, bytes.min(TOUCHED_BYTES));
         self.read(access, WAREHOUSE, self.home, (CONSTANT, CONSTANT_BYTES))?;
-        self.update(access, DISTRICT, district, touched(r.district))?;
         self.read(access, CUSTOMER, customer, (CONSTANT, CONSTANT_BYTES))?;
-        for at in 0..self.lines.len() {
-            let line = self.lines[at];
-            self.read(access, ITEM, self.items + line.item, touched(r.item))?;
-            self.update(access, STOCK, line.stock, touched(r.stock))?;
-        }
+        self.update(access, DISTRICT, district, touched(r.district))?;
         self.insert(access, r.order)?;
         self.insert(access, r.undelivered)?;
-        let lines = self.lines.len() as u64;
-        match self.options.bulk_insert {
-            true => self.insert(access, r.order_line * lines),
-            false => (0..lines).try_for_each(|_| self.insert(access, r.order_line)),
+        let (item, stock) = (near(r.item), touched(r.stock));
+        if self.options.prefetch {
+            self.announce(access);
+            for at in 0..self.lines.len() {
+                self.read(access, ITEM, self.items + self.lines[at].item, item)?;
+            }
+            for at in 0..self.lines.len() {
+                self.update(access, STOCK, self.lines[at].stock, stock)?;
+            }
         }
+        for at in 0..self.lines.len() {
+            if !self.options.prefetch {
+                self.read(access, ITEM, self.items + self.lines[at].item, item)?;
+                self.update(access, STOCK, self.lines[at].stock, stock)?;
+            }
+            if !self.options.bulk_insert {
+                self.insert(access, r.order_line)?;
+            }
+        }
+        if self.options.bulk_insert {
+            self.insert(access, r.order_line * self.lines.len() as u64)?;
+        }
+        Ok(())
     }
 
     fn payment<A: Access + ?Sized>(
@@ -166,7 +175,7 @@ impl TpccAccessesClient {
         let r = self.records;
         let changed = |bytes: u64| (CHANGED, bytes.min(TOUCHED_BYTES) - CONSTANT_BYTES);
         self.update(access, WAREHOUSE, self.home, changed(r.warehouse))?;
-        self.update(access, DISTRICT, district, (TOUCHED, r.district.min(TOUCHED_BYTES)))?;
+        self.update(access, DISTRICT, district, touched(r.district))?;
         self.update(access, CUSTOMER, customer, changed(r.customer))?;
         self.insert(access, r.history)
     }
@@ -200,19 +209,26 @@ impl Client for TpccAccessesClient {
     fn plan(&self, out: &mut Vec<Planned>) {
         match self.drawn {
             Drawn::NewOrder { district, customer } => {
+                let r = self.records;
                 out.push(Planned::read(WAREHOUSE, self.home, CONSTANT));
-                out.push(Planned::write(DISTRICT, district, TOUCHED));
                 out.push(Planned::read(CUSTOMER, customer, CONSTANT));
-                out.extend(self.lines.iter().flat_map(|line| {
-                    [
-                        Planned::read(ITEM, self.items + line.item, TOUCHED),
-                        Planned::write(STOCK, line.stock, TOUCHED),
-                    ]
-                }));
+                out.push(Planned::write(DISTRICT, district, touched(r.district).0));
+                let item = |line: &OrderLine| Planned::read(ITEM, self.items + line.item, NEAR);
+                let stock =
+                    |line: &OrderLine| Planned::write(STOCK, line.stock, touched(r.stock).0);
+                match self.options.prefetch {
+                    true => {
+                        out.extend(self.lines.iter().map(item));
+                        out.extend(self.lines.iter().map(stock));
+                    }
+                    false => {
+                        out.extend(self.lines.iter().flat_map(|line| [item(line), stock(line)]));
+                    }
+                }
             }
             Drawn::Payment { district, customer } => out.extend([
                 Planned::write(WAREHOUSE, self.home, CHANGED),
-                Planned::write(DISTRICT, district, TOUCHED),
+                Planned::write(DISTRICT, district, touched(self.records.district).0),
                 Planned::write(CUSTOMER, customer, CHANGED),
             ]),
         }

@@ -18,13 +18,30 @@ pub(super) const CONSTANT: ColumnSet = ColumnSet::one(0);
 /// The column of warehouses and customers that payments change.
 pub(super) const CHANGED: ColumnSet = ColumnSet::one(1);
 
-/// The column of other records that procedures touch.
-pub(super) const TOUCHED: ColumnSet = ColumnSet::one(0);
+/// Largest number of bytes that procedures touch on the first line of a record.
+const NEAR_BYTES: u64 = 48;
 
-/// Returns the columns of a record of `bytes` bytes: those that procedures touch, and the rest.
+/// The column of other records that procedures touch on the first line.
+pub(super) const NEAR: ColumnSet = ColumnSet::one(0);
+
+/// Returns the columns of a record of `bytes` bytes: those that procedures touch, on the first line and behind it, and the
+/// rest.
 pub(super) fn of(bytes: u64) -> Vec<Column> {
-    let touched = bytes.min(TOUCHED_BYTES);
-    columns(&[("touched", touched), ("rest", bytes - touched)])
+    let (near, touched) = (near(bytes).1, bytes.min(TOUCHED_BYTES));
+    columns(&[("near", near), ("far", touched - near), ("rest", bytes - touched)])
+}
+
+/// Returns what procedures touch on the first line of a record of `bytes` bytes: the column, and the number of its bytes.
+pub(super) fn near(bytes: u64) -> (ColumnSet, u64) {
+    (NEAR, bytes.min(NEAR_BYTES))
+}
+
+/// Returns all that procedures touch of a record of `bytes` bytes.
+pub(super) fn touched(bytes: u64) -> (ColumnSet, u64) {
+    match bytes <= NEAR_BYTES {
+        true => near(bytes),
+        false => (NEAR.with(ColumnSet::one(1)), bytes.min(TOUCHED_BYTES)),
+    }
 }
 
 /// Returns the columns of a record of `bytes` bytes that has a constant column.

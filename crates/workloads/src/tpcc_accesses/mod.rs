@@ -7,7 +7,7 @@
 //!
 //! | procedure | accesses |
 //! | --- | --- |
-//! | NewOrder | reads the tax of the warehouse; updates a district; reads the discount of a customer; 5 to 15 lines: reads an item, updates its stock; appends an order, a new-order record and the lines |
+//! | NewOrder | reads the tax of the warehouse and the discount of a customer; updates a district; appends an order and a new-order record; 5 to 15 lines: reads an item, updates its stock; appends the lines |
 //! | Payment | updates the warehouse, a district and a customer; appends a history record |
 //!
 //! Worker `t` works on warehouse `t mod W`. A share of the lines takes stock of another warehouse, and a
@@ -19,7 +19,8 @@
 //! control does what the measured program does from its eighth optimisation on.
 //!
 //! The measured program changed over its builds (`crates/experiments/data/full-story`). Options say how it was: without
-//! inserts, with a chained or a direct-addressed index, with a small schema.
+//! inserts, with a chained or a direct-addressed index, with a small schema. From the fifth optimisation on, it prefetches the
+//! first line of the items and of the stock records when it has the district, and takes all items before all stock records.
 //!
 //! A warehouse is a partition, as in the papers. The items are replicated.
 //!

@@ -31,7 +31,7 @@ pub struct TpccAccessesOptions {
     pub inserts: bool,
     /// Set if the lines of an order are appended as one row.
     pub bulk_insert: bool,
-    /// Set if the items and the stock of an order are prefetched before the first access, so that cache misses overlap.
+    /// Set if an order announces its items and its stock, so that cache misses overlap, and then takes all items before all stock.
     pub prefetch: bool,
     /// Number of copies of the item table, each for an equal share of the workers.
     pub item_replicas: u64,
@@ -88,9 +88,11 @@ impl Options for TpccAccessesOptions {
             &mut o.index
         }),
         option("no-inserts", "Append no orders, lines and history rows", |o| &mut o.inserts),
-        option("no-prefetch", "Don't announce an order's rows before the first access", |o| {
-            &mut o.prefetch
-        }),
+        option(
+            "no-prefetch",
+            "Don't announce an order's rows, and take its lines one after another",
+            |o| &mut o.prefetch,
+        ),
         option("no-bulk-insert", "Append each line of an order by itself", |o| &mut o.bulk_insert),
         option("item-replicas", "Copies of the item table", |o| &mut o.item_replicas),
         option("work-cycles", "Cycles of the procedure's own work for each record", |o| {
