@@ -5,7 +5,11 @@ use kilocore_workloads::IndexChoice;
 use kilocore_workloads::tpcc_accesses::{
     CUSTOMER, DISTRICT, ITEM, STOCK, TpccAccesses, TpccAccessesOptions, WAREHOUSE,
 };
-use txn::{Client, Intent, Workload};
+use txn::{Client, Intent, TableId, Workload};
+
+/// What an order accesses before its lines.
+const FIRST: [(TableId, Intent); 3] =
+    [(WAREHOUSE, Intent::Read), (CUSTOMER, Intent::Read), (DISTRICT, Intent::Update)];
 
 fn workload() -> TpccAccesses {
     let options =
@@ -68,7 +72,7 @@ fn procedures_touch_what_they_say_and_each_update_is_read_for_update() {
         for event in &events {
             match event {
                 Event::Prefetch(rows) => {
-                    assert!(tables.is_empty(), "rows are announced before the first access");
+                    assert_eq!(tables, FIRST, "rows are announced when the district is locked");
                     announced.push(rows.len());
                 }
                 Event::Read(table, _, _, intent) => tables.push((*table, *intent)),
@@ -86,13 +90,31 @@ fn procedures_touch_what_they_say_and_each_update_is_read_for_update() {
             assert!(announced.is_empty());
             continue;
         }
-        assert_eq!(count((DISTRICT, Intent::Update)), 1);
-        assert_eq!(count((CUSTOMER, Intent::Read)), 1);
-        assert_eq!(count((WAREHOUSE, Intent::Read)), 1);
         let lines = count((STOCK, Intent::Update));
-        assert_eq!(count((ITEM, Intent::Read)), lines);
+        let items = [(ITEM, Intent::Read)].repeat(lines);
+        let stock = [(STOCK, Intent::Update)].repeat(lines);
+        assert_eq!(tables, [FIRST.to_vec(), items, stock].concat());
         assert_eq!(appended, [64, 24, 40 * lines]);
         assert_eq!(announced, [lines, lines], "items and their stock");
+    }
+}
+
+#[test]
+fn without_announcements_lines_are_taken_one_after_another() {
+    let options = TpccAccessesOptions { prefetch: false, ..workload().options().clone() };
+    let workload = TpccAccesses::new(options).unwrap();
+    for (_, events) in procedures(&workload, 1, 7, 50).into_iter().filter(|(kind, _)| *kind == 0) {
+        let tables: Vec<_> = events
+            .iter()
+            .filter_map(|event| match event {
+                Event::Read(table, _, _, intent) => Some((*table, *intent)),
+                Event::Prefetch(_) => panic!("nothing is announced"),
+                _ => None,
+            })
+            .collect();
+        let line = [(ITEM, Intent::Read), (STOCK, Intent::Update)];
+        assert_eq!(tables[..3], FIRST);
+        assert_eq!(tables[3..], line.repeat((tables.len() - 3) / 2));
     }
 }
 
