@@ -2,7 +2,9 @@
 
 use super::columns::{CHANGED, CONSTANT, CONSTANT_BYTES, NEAR, TOUCHED_BYTES, near, touched};
 use super::draw::{Drawn, OrderLine, draw};
-use super::{CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
+use super::{
+    CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE, appended,
+};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, ColumnSet, Planned, TableId};
 
@@ -48,7 +50,7 @@ impl TpccAccessesClient {
             announced: Vec::with_capacity(16),
             stamp: (worker as u64) << 40,
             buffer: vec![0; TOUCHED_BYTES as usize],
-            inserted: vec![0; MOST_LINES * records.order_line as usize],
+            inserted: vec![0; MOST_LINES * appended(records.order_line) as usize],
             checksum: 0,
             options: options.clone(),
         }
@@ -107,13 +109,18 @@ impl TpccAccessesClient {
         Ok(())
     }
 
-    /// Appends a row of `bytes` bytes, which begins with the stamp. Does nothing in a workload without inserts.
-    fn insert<A: Access + ?Sized>(&mut self, access: &mut A, bytes: u64) -> Result<(), Abort> {
+    /// Appends `rows` rows of `bytes` bytes each, which begin with the stamp. Does nothing in a workload without inserts.
+    fn insert<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        rows: usize,
+        bytes: u64,
+    ) -> Result<(), Abort> {
         if !self.options.inserts {
             return Ok(());
         }
         self.inserted[..8].copy_from_slice(&self.stamp.to_le_bytes());
-        access.append(&self.inserted[..bytes as usize])
+        access.append(&self.inserted[..rows * appended(bytes) as usize])
     }
 
     /// Announces the items of the order and their stock. The measured program prefetches the first line of each record.
@@ -139,8 +146,8 @@ impl TpccAccessesClient {
         self.read(access, WAREHOUSE, self.home, (CONSTANT, CONSTANT_BYTES))?;
         self.read(access, CUSTOMER, customer, (CONSTANT, CONSTANT_BYTES))?;
         self.update(access, DISTRICT, district, touched(r.district))?;
-        self.insert(access, r.order)?;
-        self.insert(access, r.undelivered)?;
+        self.insert(access, 1, r.order)?;
+        self.insert(access, 1, r.undelivered)?;
         let (item, stock) = (near(r.item), touched(r.stock));
         if self.options.prefetch {
             self.announce(access);
@@ -157,11 +164,11 @@ impl TpccAccessesClient {
                 self.update(access, STOCK, self.lines[at].stock, stock)?;
             }
             if !self.options.bulk_insert {
-                self.insert(access, r.order_line)?;
+                self.insert(access, 1, r.order_line)?;
             }
         }
         if self.options.bulk_insert {
-            self.insert(access, r.order_line * self.lines.len() as u64)?;
+            self.insert(access, self.lines.len(), r.order_line)?;
         }
         Ok(())
     }
@@ -177,7 +184,7 @@ impl TpccAccessesClient {
         self.update(access, WAREHOUSE, self.home, changed(r.warehouse))?;
         self.update(access, DISTRICT, district, touched(r.district))?;
         self.update(access, CUSTOMER, customer, changed(r.customer))?;
-        self.insert(access, r.history)
+        self.insert(access, 1, r.history)
     }
 }
 
