@@ -80,6 +80,26 @@ pub struct EngineOptions {
     pub epoch_interval_ticks: u64,
 }
 
+impl EngineOptions {
+    /// Returns options for `sessions` sessions, one on each core: with one owner of data, without histories, and with the
+    /// default options of protocol and accesses. Epochs advance whenever a service looks.
+    pub fn for_sessions(sessions: usize) -> EngineOptions {
+        EngineOptions {
+            protocol: ProtocolOptions::default(),
+            access: AccessOptions::default(),
+            sessions,
+            partitions: 1,
+            fibers: 1,
+            dedicated_servers: false,
+            moving: MovingOptions::default(),
+            record_history: false,
+            record_values: false,
+            purge_batch: 64,
+            epoch_interval_ticks: 0,
+        }
+    }
+}
+
 /// The reason why an engine or its tables cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineError {

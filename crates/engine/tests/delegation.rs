@@ -2,7 +2,6 @@
 
 use kilocore_engine::{EngineOptions, Session, Start, registry};
 use machine::{ArenaOptions, Native, NativeOptions, cold::Arc};
-use protocols::ProtocolOptions;
 use txn::{Column, ColumnSet, ColumnType, Partitioning, Schema, TableId, TableSchema};
 
 const TABLE: TableId = TableId(0);
@@ -33,17 +32,10 @@ fn with_session(protocol: &str, test: impl Fn(&mut dyn Session)) {
     let options = NativeOptions { arena, pin: false, ..NativeOptions::default() };
     let machine = Arc::new(Native::new(options).expect("address space"));
     let options = EngineOptions {
-        protocol: ProtocolOptions::default(),
-        access: Default::default(),
-        sessions: 2,
         partitions: PARTITIONS,
-        fibers: 1,
-        dedicated_servers: false,
-        moving: kilocore_engine::MovingOptions::default(),
-        record_history: false,
-        record_values: false,
         purge_batch: 1,
         epoch_interval_ticks: 1_000_000,
+        ..EngineOptions::for_sessions(2)
     };
     let engine = registry::native("delegation", protocol, &machine, &options).expect("room");
     engine.load(&Data, 1).expect("room for the table");

@@ -52,17 +52,10 @@ fn with_each_protocol(commit_updates: bool, test: impl Fn(&mut dyn Session)) {
         let options = NativeOptions { arena, pin: false, ..NativeOptions::default() };
         let machine = Arc::new(Native::new(options).expect("address space"));
         let options = EngineOptions {
-            access: Default::default(),
             protocol: protocol.clone(),
-            sessions: 1,
-            partitions: 1,
-            fibers: 1,
-            dedicated_servers: false,
-            moving: kilocore_engine::MovingOptions::default(),
-            record_history: false,
-            record_values: false,
             purge_batch: 4,
             epoch_interval_ticks: machine.clock_hz(),
+            ..EngineOptions::for_sessions(1)
         };
         let engine = registry::native(registry::DEFAULT, declared.name, &machine, &options)
             .expect("room for an engine");

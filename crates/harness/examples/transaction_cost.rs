@@ -37,17 +37,9 @@ impl<W: Workload> EngineVisitor<Native> for Count<'_, W> {
         let machine = Arc::new(Native::new(options).expect("address space"));
         let partitions = Some(self.workload.schema().partitions());
         let options = EngineOptions {
-            access: Default::default(),
             protocol: ProtocolOptions { partitions, ..ProtocolOptions::default() },
-            sessions: 2,
-            partitions: 1,
-            fibers: 1,
-            dedicated_servers: false,
-            moving: engine::MovingOptions::default(),
-            record_history: false,
-            record_values: false,
-            purge_batch: 64,
             epoch_interval_ticks: machine.clock_hz(),
+            ..EngineOptions::for_sessions(2)
         };
         let engine = registry::native(registry::DEFAULT, self.protocol, &machine, &options)
             .expect("room for an engine");

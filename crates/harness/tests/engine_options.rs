@@ -68,19 +68,7 @@ fn cycles_of_reads_after_announcement() -> [u64; 2] {
     let description = Arc::new(MachineDescription::load("superdome-flex").expect("built-in"));
     let options = SimulatedOptions::default();
     let machine = Arc::new(Simulated::new(description, options).expect("memory"));
-    let options = EngineOptions {
-        access: AccessOptions::default(),
-        protocol: ProtocolOptions::default(),
-        sessions: 1,
-        partitions: 1,
-        fibers: 1,
-        dedicated_servers: false,
-        moving: engine::MovingOptions::default(),
-        record_history: false,
-        record_values: false,
-        purge_batch: 64,
-        epoch_interval_ticks: 0,
-    };
+    let options = EngineOptions::for_sessions(1);
     let engine = registry::create(registry::DEFAULT, "NO_CC", &machine, &options).expect("room");
     let options = KeyValueOptions { records: 64, ..KeyValueOptions::default() };
     engine.load(&KeyValue::new(options).expect("good options"), 1).expect("room");

@@ -326,19 +326,7 @@ impl Watcher for &mut Ages {
 /// worker's commits, and those of all aborts and of all returns to an older transaction.
 fn eight_workers(protocol: &str) -> (Vec<u64>, u64, u64) {
     let machine = Arc::new(Simulated::new(chip(0), SimulatedOptions::default()).expect("room"));
-    let options = EngineOptions {
-        access: Default::default(),
-        protocol: ProtocolOptions::default(),
-        sessions: 8,
-        partitions: 1,
-        fibers: 1,
-        dedicated_servers: false,
-        moving: engine::MovingOptions::default(),
-        record_history: false,
-        record_values: false,
-        purge_batch: 64,
-        epoch_interval_ticks: 0,
-    };
+    let options = EngineOptions::for_sessions(8);
     let engine = registry::create(registry::DEFAULT, protocol, &machine, &options).expect("room");
     let workload = Counters::new(CountersOptions::mixed()).expect("good options");
     engine.load(&workload, 1).expect("room");

@@ -133,19 +133,7 @@ fn numbers_that_are_drawn_too_late_are_noticed() {
 }
 
 fn options() -> EngineOptions {
-    EngineOptions {
-        access: Default::default(),
-        protocol: ProtocolOptions::default(),
-        sessions: 2,
-        partitions: 1,
-        fibers: 1,
-        dedicated_servers: false,
-        moving: engine::MovingOptions::default(),
-        record_history: false,
-        record_values: false,
-        purge_batch: 64,
-        epoch_interval_ticks: 1_000_000,
-    }
+    EngineOptions { epoch_interval_ticks: 1_000_000, ..EngineOptions::for_sessions(2) }
 }
 
 #[test]

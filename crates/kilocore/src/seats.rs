@@ -122,18 +122,10 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
     machine::Machine::arena(&*machine).limit(0, limit);
     let partitions = protocol.partitions.unwrap_or(1);
     let engine_options = EngineOptions {
-        access: Default::default(),
         protocol,
-        sessions: options.max_sessions,
-        partitions: 1,
-        fibers: 1,
-        dedicated_servers: false,
-        moving: engine::MovingOptions::default(),
-        record_history: false,
-        record_values: false,
-        purge_batch: 64,
         // No ticks: the background thread of the database drives the services by the system's clock.
         epoch_interval_ticks: 0,
+        ..EngineOptions::for_sessions(options.max_sessions)
     };
     let engine = registry::native(registry::DEFAULT, &options.protocol, &machine, &engine_options)?;
     let seats = (0..engine_options.sessions).map(|session| Seat::new(&machine, &engine, session));

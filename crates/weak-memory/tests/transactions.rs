@@ -102,19 +102,7 @@ const SKEW: Scene = Scene {
 const UNCOMMITTED: u64 = u64::MAX;
 
 fn stage(protocol: &str, scene: &Scene, machine: Arc<WeakMemory>) -> bool {
-    let options = EngineOptions {
-        access: Default::default(),
-        protocol: ProtocolOptions::default(),
-        sessions: 3,
-        partitions: 1,
-        fibers: 1,
-        dedicated_servers: false,
-        moving: engine::MovingOptions::default(),
-        record_history: false,
-        record_values: false,
-        purge_batch: 64,
-        epoch_interval_ticks: 1 << 40,
-    };
+    let options = EngineOptions { epoch_interval_ticks: 1 << 40, ..EngineOptions::for_sessions(3) };
     let engine: Arc<dyn Engine<WeakMemory>> =
         registry::create(registry::DEFAULT, protocol, &machine, &options).expect("room");
     engine.load(&TwoRows, 1).expect("room");

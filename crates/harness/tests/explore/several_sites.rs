@@ -80,17 +80,9 @@ fn the_others_are_refused_with_the_reason() {
         let Some(expected) = declaration.one_site else { continue };
         let machine = Arc::new(Explored::new(ExploredOptions::default()).unwrap());
         let options = EngineOptions {
-            access: Default::default(),
-            protocol: ProtocolOptions::default(),
-            sessions: 2,
-            partitions: 1,
-            fibers: 1,
-            dedicated_servers: false,
-            moving: engine::MovingOptions::default(),
-            record_history: false,
-            record_values: false,
             purge_batch: 1,
             epoch_interval_ticks: 50,
+            ..EngineOptions::for_sessions(2)
         };
         match Explored::engine(ARCHITECTURE, declaration.name, &machine, &options) {
             Err(EngineError::OneSite { protocol, reason }) => {

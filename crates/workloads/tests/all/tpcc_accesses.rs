@@ -7,7 +7,7 @@ use kilocore_workloads::tpcc_accesses::{
 };
 use txn::{Client, Intent, TableId, Workload};
 
-/// What an order accesses before its lines.
+/// These are the accesses of an order before those of its lines.
 const FIRST: [(TableId, Intent); 3] =
     [(WAREHOUSE, Intent::Read), (CUSTOMER, Intent::Read), (DISTRICT, Intent::Update)];
 
