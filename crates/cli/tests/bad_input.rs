@@ -97,7 +97,10 @@ fn architectures_and_partitions() {
 #[test]
 fn options_of_the_engine_and_the_end_of_a_run() {
     let words = "run ycsb --engine-option copies=rows";
-    refused(words, &["--engine-option copies is rows;", "columns, records"]);
+    refused(
+        words,
+        &["--engine-option copies is rows;", "columns, before-images, updates, records"],
+    );
     let words = "explore counters --engine-option read-only-tables=on";
     refused(words, &["read-only-tables is on;", "controlled, bypass"]);
     refused("compare ycsb --engine-option copis=rows", &["'copis'", "did you mean 'copies'?"]);
@@ -115,6 +118,9 @@ fn options_of_the_engine_and_the_end_of_a_run() {
     );
     let elided = &["latch=elided", "native machine no longer elide latches", "mutex"];
     refused("run ycsb --cc WAIT_DIE --cc-option latch=elided", elided);
+    let own = &["state-line=own", "native machine the state lies beside the key", "front"];
+    refused("run ycsb --engine-option state-line=own", own);
+    refused("run tpcc-accesses --row-head-bytes 5000", &["row-head-bytes is 5000", "0 to 4096"]);
     refused("run ycsb --engine-option index-pointers=far", &["private, shared, per-socket"]);
     refused(
         "run ycsb --cc SILO --cc-option latch=spin",

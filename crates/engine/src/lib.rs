@@ -43,5 +43,5 @@ pub use pair::{pair, with_executors};
 pub use session::{RowVisit, Session, Start, Walk};
 pub use storage::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
-    Shipping, Timing,
+    Shipping, StateLine, Timing,
 };

@@ -3,7 +3,7 @@
 use protocols::Knob;
 use storage::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
-    Shipping, Timing,
+    Shipping, StateLine, Timing,
 };
 
 /// All options of accesses. They are apart from those of protocols, because no protocol heeds them.
@@ -27,11 +27,13 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
     },
     Knob {
         name: "copies",
-        summary: "copy the columns that an access names, or the whole record (the code of 2022)",
-        allowed: "columns, records",
+        summary: "copy columns, or whole records: before an update, to and fro for it, or in each access (the code of 2022)",
+        allowed: "columns, before-images, updates, records",
         set: |options, value| {
             options.copies = match value {
                 "columns" => Copies::Columns,
+                "before-images" => Copies::BeforeImages,
+                "updates" => Copies::Updates,
                 "records" => Copies::Records,
                 _ => return None,
             };
@@ -39,6 +41,8 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
         },
         value: Some(|options| match options.copies {
             Copies::Columns => "columns".to_owned(),
+            Copies::BeforeImages => "before-images".to_owned(),
+            Copies::Updates => "updates".to_owned(),
             Copies::Records => "records".to_owned(),
         }),
     },
@@ -151,6 +155,23 @@ pub const ACCESS_KNOBS: &[Knob<AccessOptions>] = &[
         value: Some(|options| match options.shipping {
             Shipping::LookUps => "look-ups".to_owned(),
             Shipping::Operations => "operations".to_owned(),
+        }),
+    },
+    Knob {
+        name: "state-line",
+        summary: "have a record's state of concurrency control on its front line, or on a line of its own (simulated machines)",
+        allowed: "front, own",
+        set: |options, value| {
+            options.state = match value {
+                "front" => StateLine::Front,
+                "own" => StateLine::Own,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.state {
+            StateLine::Front => "front".to_owned(),
+            StateLine::Own => "own".to_owned(),
         }),
     },
 ];

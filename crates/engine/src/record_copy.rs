@@ -1,4 +1,4 @@
-//! A session's own copy of a whole record, where accesses copy whole records ([`storage::Copies::Records`]).
+//! A session's own copy of a whole record, where accesses copy whole records ([`storage::Copies`]).
 
 use machine::Machine;
 use storage::Record;

@@ -67,6 +67,7 @@ fn with_each(test: impl Fn(&mut dyn Session)) {
                 announcements: [Announcements::Prefetched, Announcements::Ignored][number & 1],
                 pointers: [IndexPointers::Shared, IndexPointers::Private][number >> 2 & 1],
                 shipping: Default::default(),
+                state: Default::default(),
                 timing: [Timing::Versions, Timing::Off][number >> 3 & 1],
             };
             let arena = ArenaOptions { reserve_bytes: 1 << 27, ..ArenaOptions::default() };

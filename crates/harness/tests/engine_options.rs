@@ -1,6 +1,8 @@
 //! Tests that options of the engine change what a simulated run costs, in the direction of their mechanism.
 
-use engine::{AccessOptions, Announcements, EngineOptions, IndexPointers, Start, registry};
+use engine::{
+    AccessOptions, Announcements, EngineOptions, IndexPointers, Start, StateLine, registry,
+};
 use kilocore_harness::run::{Plan, run};
 use machine::{Body, Core, Machine, Word, cold::Arc};
 use protocols::{Knob, LatchKind, ProtocolOptions, mechanisms::queue_latch::LatchNodes};
@@ -63,13 +65,13 @@ fn rows_that_are_not_prefetched_cost_more() {
     assert!(20 * ignored < 19 * prefetched, "{ignored} and {prefetched}");
 }
 
-/// Returns the cycles that the reads of two rows take, one after the other, if the first one was announced.
-fn cycles_of_reads_after_announcement() -> [u64; 2] {
+/// Returns the cycles that the reads of two rows take, one after the other, under `protocol`, if the first one was announced.
+fn cycles_of_reads_after_announcement(protocol: &str, access: AccessOptions) -> [u64; 2] {
     let description = Arc::new(MachineDescription::load("superdome-flex").expect("built-in"));
     let options = SimulatedOptions::default();
     let machine = Arc::new(Simulated::new(description, options).expect("memory"));
-    let options = EngineOptions::for_sessions(1);
-    let engine = registry::create(registry::DEFAULT, "NO_CC", &machine, &options).expect("room");
+    let options = EngineOptions { access, ..EngineOptions::for_sessions(1) };
+    let engine = registry::create(registry::DEFAULT, protocol, &machine, &options).expect("room");
     let options = KeyValueOptions { records: 64, ..KeyValueOptions::default() };
     engine.load(&KeyValue::new(options).expect("good options"), 1).expect("room");
     let took = [Word::new(0), Word::new(0)];
@@ -90,9 +92,22 @@ fn cycles_of_reads_after_announcement() -> [u64; 2] {
 
 #[test]
 fn a_read_finds_the_columns_that_were_announced_for_it() {
-    let [announced, other] = cycles_of_reads_after_announcement();
+    let [announced, other] = cycles_of_reads_after_announcement("NO_CC", AccessOptions::default());
     // A miss of the memory takes 242 cycles. The other row has three: in the index, of its head, and of its columns.
     assert!(announced < 242 && 3 * announced < other, "{announced} and {other}");
+}
+
+#[test]
+fn state_on_a_line_of_its_own_is_one_more_miss_and_not_announced() {
+    let reads = |state| {
+        let access = AccessOptions { state, ..AccessOptions::default() };
+        cycles_of_reads_after_announcement("SILO", access)
+    };
+    let ([announced, other], [announced_own, other_own]) =
+        (reads(StateLine::Front), reads(StateLine::Own));
+    // A miss of the memory takes 242 cycles, less what lies beside other work.
+    assert!(announced + 200 < announced_own, "{announced} and {announced_own}");
+    assert!(other + 200 < other_own, "{other} and {other_own}");
 }
 
 #[test]

@@ -189,6 +189,12 @@ pub trait Core {
     /// Charges for an access to `bytes` bytes of a body that is not kept ([`Machine::KEEPS_OPAQUE`] is false).
     fn touch(&self, line: &Self::Line, offset: usize, bytes: usize, write: bool);
 
+    /// Charges for writing `bytes` bytes of a body that is not kept, and that lies behind the one that this core has appended before.
+    /// Hardware recognises such writes, and fetches lines ahead of them.
+    fn append(&self, line: &Self::Line, bytes: usize) {
+        self.touch(line, 0, bytes, true);
+    }
+
     /// Charges for copying `bytes` bytes within the core's own memory.
     fn copied(&self, bytes: usize);
 

@@ -16,6 +16,18 @@ const GROUPS: u32 = 6;
 /// The low bit of each group.
 const LOW: u64 = 0b0101_0101_0101;
 
+/// Way in which a core moves lines of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moved {
+    /// The core reads them. Misses of one body overlap.
+    Read,
+    /// The core writes them. Misses of one body overlap.
+    Written,
+    /// The core writes them behind those that it has written before. Hardware fetches such lines ahead: as many at a time as a core
+    /// prefetches.
+    Appended,
+}
+
 /// Place of the newest contents of a group of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whereabouts {

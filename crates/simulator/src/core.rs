@@ -14,7 +14,7 @@ mod beside;
 mod waits;
 
 use crate::{
-    body::Whereabouts,
+    body::{Moved, Whereabouts},
     cache::{behind, identity},
     crews::StackTop,
     line::{EXCLUSIVE, SimLine, State, WAITERS, WRITTEN, next_hands},
@@ -312,8 +312,8 @@ impl SimCore {
     /// overlaps the two. The core waits for a turn only where other cores can notice the order: for a fetch from
     /// memory, or if the head line was lost.
     #[inline(always)]
-    fn body<const WRITE: bool>(&self, line: &SimLine, offset: usize, bytes: usize) {
-        self.body_lines::<WRITE>(line, offset, bytes);
+    fn body(&self, line: &SimLine, offset: usize, bytes: usize, moved: Moved) {
+        self.body_lines(line, offset, bytes, moved);
         if bytes != 0 {
             self.copied(bytes);
         }
@@ -321,16 +321,19 @@ impl SimCore {
 
     /// Moves the lines of a body, as [`SimCore::body`] does, without charging for the copy.
     #[inline(always)]
-    fn body_lines<const WRITE: bool>(&self, line: &SimLine, offset: usize, bytes: usize) {
+    fn body_lines(&self, line: &SimLine, offset: usize, bytes: usize, moved: Moved) {
         if bytes != 0 {
             let first = ((offset + HEADER_BYTES) as u64) >> self.world.model.line_shift;
             let end = offset + HEADER_BYTES + bytes - 1;
             let last = (end as u64) >> self.world.model.line_shift;
-            let key = self.key_for_body::<WRITE>(line, first, last);
+            let key = match moved {
+                Moved::Read => self.key_for_body::<false>(line, first, last),
+                Moved::Written | Moved::Appended => self.key_for_body::<true>(line, first, last),
+            };
             if key != IDLE {
                 self.suspend(key);
             }
-            self.body_in_turn(line, first, last, WRITE);
+            self.body_in_turn(line, first, last, moved);
         }
     }
 
@@ -366,13 +369,14 @@ impl SimCore {
     }
 
     #[inline(never)]
-    fn body_in_turn(&self, line: &SimLine, first: u64, last: u64, write: bool) {
+    fn body_in_turn(&self, line: &SimLine, first: u64, last: u64, moved: Moved) {
+        let (write, model) = (moved != Moved::Read, &self.world.model);
         let at = (self.world.offset(line), self.identity.get());
         self.world.count_operation();
         self.latest.set(line);
         let (version, flags) = line.version_and_flags();
         let turn = self.clock.get();
-        let buffers = write && self.world.model.store_backlog != 0;
+        let buffers = write && model.store_backlog != 0;
         // Columns on the head line are lost with it, if another core takes it for the lock word there.
         let has_lost_head = first == 0 && !self.holds(at.1, version);
         if (write && !self.owns(line, flags)) || version == 0 || has_lost_head {
@@ -394,7 +398,11 @@ impl SimCore {
         // Line 0 is the record's head, which has its own state.
         let shared = write && last > 0 && state.body_shared;
         let mut body = state.body;
-        let (mut total, mut fetched) = (0u64, self.is_copying());
+        let (mut fetched, overlapped) = match moved {
+            Moved::Appended if model.prefetched != 0 => (true, model.prefetched),
+            _ => (self.is_copying(), model.overlapped),
+        };
+        let mut total = 0u64;
         for part in first..last + 1 {
             let now = self.clock.get();
             let cycles = self.world.body_line(
@@ -405,10 +413,10 @@ impl SimCore {
                 (part, now),
             );
             if fetched {
-                total += (cycles * self.part_of(self.world.model.overlapped)) >> 8;
+                total += (cycles * self.part_of(overlapped)) >> 8;
             } else {
                 total += cycles;
-                fetched = cycles > self.world.model.lookup;
+                fetched = cycles > model.lookup;
             }
         }
         self.note_copying(fetched);
@@ -641,7 +649,7 @@ impl Core for SimCore {
 
     #[inline]
     fn copy_out(&self, line: &SimLine, offset: usize, words: &[Word], into: &mut [u8]) {
-        self.body::<false>(line, offset, into.len());
+        self.body(line, offset, into.len(), Moved::Read);
         for (chunk, word) in into.chunks_mut(8).zip(words) {
             chunk.copy_from_slice(&word.peek().to_le_bytes()[..chunk.len()]);
         }
@@ -649,7 +657,7 @@ impl Core for SimCore {
 
     #[inline]
     fn copy_in(&self, line: &SimLine, offset: usize, words: &[Word], from: &[u8]) {
-        self.body::<true>(line, offset, from.len());
+        self.body(line, offset, from.len(), Moved::Written);
         for (chunk, word) in from.chunks(8).zip(words) {
             // A column owns the whole of its last word, so the bytes behind its end may become zeros.
             let mut bytes = [0; 8];
@@ -660,11 +668,11 @@ impl Core for SimCore {
 
     #[inline]
     fn touch(&self, line: &SimLine, offset: usize, bytes: usize, write: bool) {
-        if write {
-            self.body::<true>(line, offset, bytes);
-        } else {
-            self.body::<false>(line, offset, bytes);
-        }
+        self.body(line, offset, bytes, if write { Moved::Written } else { Moved::Read });
+    }
+
+    fn append(&self, line: &SimLine, bytes: usize) {
+        self.body(line, 0, bytes, Moved::Appended);
     }
 
     fn copied(&self, bytes: usize) {
@@ -728,14 +736,14 @@ impl Core for SimCore {
             return;
         }
         let before = self.account(Category::Wait);
-        self.body_lines::<true>(&stack.line, 0, StackTop::BYTES);
+        self.body_lines(&stack.line, 0, StackTop::BYTES, Moved::Written);
         self.fetch_add(&queue.line, &queue.head, 1);
         self.leave_crew();
         crews.belong_to(id, to);
         self.seat.set(self.world.model.seats[crews.first_of(to)]);
         self.enter_crew();
         self.fetch_add(&queue.line, &queue.head, 0);
-        self.body_lines::<true>(&stack.line, 0, StackTop::BYTES);
+        self.body_lines(&stack.line, 0, StackTop::BYTES, Moved::Written);
         self.account(before);
     }
 
@@ -765,7 +773,7 @@ impl Core for SimCore {
 
     fn prefetch_body(&self, line: &SimLine, offset: usize, bytes: usize) {
         if self.prefetches_lines() {
-            self.ahead_of_use(|| self.body_lines::<false>(line, offset, bytes));
+            self.ahead_of_use(|| self.body_lines(line, offset, bytes, Moved::Read));
         }
     }
 

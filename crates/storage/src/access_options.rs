@@ -6,7 +6,7 @@
 
 use machine::{Core, Machine};
 use std::hint::black_box;
-use txn::{ColumnSet, TableSchema};
+use txn::{ColumnSet, Intent, TableSchema};
 
 /// Cost of a comparison of two short names, in cycles: a call, a load of each name, and a branch.
 const COMPARISON_CYCLES: u64 = 6;
@@ -32,6 +32,20 @@ pub struct AccessOptions {
     pub pointers: IndexPointers,
     /// Part of an access that a server does for a transaction, under delegation.
     pub shipping: Shipping,
+    /// Line on which the protocol's words of a record lie.
+    pub state: StateLine,
+}
+
+/// Line on which the protocol's words of a record lie. The key, the row's state and what leads to the columns lie on the front
+/// line, which an access needs in any case. Only modelled machines have a line of their own for the words. There, an announcement
+/// fetches the front line, and not this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum StateLine {
+    /// The front line.
+    #[default]
+    Front,
+    /// A line of their own.
+    Own,
 }
 
 /// Part of an access to another core's data that is shipped to the server there, under delegation. It has an effect with
@@ -167,10 +181,32 @@ pub enum Copies {
     /// The columns that the access names.
     #[default]
     Columns,
-    /// The whole record, as the code of the study does. A session keeps its copy of the record that it has last read
+    /// A read for update reads the whole record, and the update writes the columns that it names. Other reads copy columns. The
+    /// code of the study does so under two-phase locking, where an update keeps an image of the record from before.
+    BeforeImages,
+    /// A read for update reads the whole record, and the update writes all of it. Other reads copy columns. The code of the study
+    /// does so under MVCC, where an update makes a version.
+    Updates,
+    /// The whole record, as the code of the study does under optimistic schemes. A session keeps its copy of the record that it has last read
     /// for update. A record that holds names of values elsewhere is copied by columns nevertheless, because a copy of
     /// such a name would count as another value.
     Records,
+}
+
+impl Copies {
+    /// Returns true if a read with `intent` copies the whole record.
+    pub(crate) fn read_records(self, intent: Intent) -> bool {
+        match self {
+            Copies::Columns => false,
+            Copies::BeforeImages | Copies::Updates => intent == Intent::Update,
+            Copies::Records => true,
+        }
+    }
+
+    /// Returns true if an update writes the whole record.
+    pub(crate) fn write_records(self) -> bool {
+        matches!(self, Copies::Updates | Copies::Records)
+    }
 }
 
 /// Way in which an access finds the columns that it names (the sixth optimisation).

@@ -84,7 +84,7 @@ impl Appended {
             let words = unsafe { self.arena.slice_at::<Word>(at, row.len().div_ceil(8)) };
             core.copy_in(line, 0, words, row);
         } else {
-            core.touch(line, 0, row.len(), true);
+            core.append(line, row.len());
         }
         Ok(())
     }

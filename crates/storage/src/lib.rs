@@ -31,7 +31,7 @@ mod view;
 
 pub use access_options::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
-    Shipping, Timing, nanoseconds, read_clock,
+    Shipping, StateLine, Timing, nanoseconds, read_clock,
 };
 pub use appended::Appended;
 pub use aside::Absence;

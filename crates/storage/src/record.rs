@@ -30,7 +30,7 @@ const COPY_WORDS: usize = 32;
 /// Fixed front of a record. If all bytes are zero, the record is a present row that no transaction has touched.
 #[repr(C)]
 pub(crate) struct Header<M: Machine> {
-    /// Line of the key, the row state and the protocol's words.
+    /// Line of the key, the row state and the version. Mostly of the protocol's words, too.
     line: M::Line,
     /// The record's key, or a digest of a key of bytes. In a guard: the count of insertions.
     key: Word,
@@ -38,6 +38,8 @@ pub(crate) struct Header<M: Machine> {
     pub(crate) row: Word,
     /// Line of the columns.
     body_line: M::Line,
+    /// Line of the protocol's words, if they have their own ([`crate::StateLine`]).
+    words_line: M::Line,
 }
 
 /// State of a row. Zero is present, so that untouched memory holds present rows.
@@ -167,10 +169,13 @@ impl<'s, M: Machine> Record<'s, M> {
         self.shape
     }
 
-    /// Returns the line on which the protocol's words, the key and the row state lie.
+    /// Returns the line on which the protocol's words lie. Mostly the key and the row state lie there, too.
     #[inline(always)]
     pub fn line(&self) -> &'s M::Line {
-        &self.header().line
+        match M::MODELLED && self.shape.words_apart() {
+            true => &self.header().words_line,
+            false => &self.header().line,
+        }
     }
 
     /// Returns the record's name.
@@ -333,7 +338,7 @@ impl<'s, M: Machine> Record<'s, M> {
     /// and users of that slot.
     pub fn copy_head_to(&self, core: &M::Core, slot: &Record<'_, M>) {
         let head = self.head(core);
-        let line = slot.line();
+        let line = &slot.header().line;
         core.store_relaxed(line, &slot.header().row, head.state.0);
         if self.shape.keeps_versions() {
             core.store_relaxed(line, slot.version_word(), head.version.0);
@@ -383,7 +388,7 @@ impl<'s, M: Machine> Record<'s, M> {
         let base = record.wrapping_sub(skew);
         let front = skew + self.shape.columns_at() * 8;
         core.prefetch(base, front);
-        core.prefetch_line(self.line());
+        core.prefetch_line(&self.header().line);
         // Columns lie in order, so a line that was fetched for the column before is not fetched again.
         let mut fetched = front.next_multiple_of(LINE_BYTES);
         for column in columns.and(self.shape.layout().all()).iter() {
@@ -397,6 +402,12 @@ impl<'s, M: Machine> Record<'s, M> {
                 fetched = to.next_multiple_of(LINE_BYTES);
             }
         }
+    }
+
+    /// Asks the host to fetch the line of the protocol's words, for a protocol that is going to use them and not the row.
+    pub fn prefetch_words(&self, core: &M::Core) {
+        core.prefetch(self.header.as_ptr().cast::<u8>().cast_const(), self.shape.columns_at() * 8);
+        core.prefetch_line(self.line());
     }
 
     /// Asks the host to fetch lines of the record: line `i` if bit `i` of `lines` is set ([`Shape::lines_of`]).

@@ -5,7 +5,7 @@
 //! and no other part of its table, so shapes know no index.
 
 use crate::{
-    access_options::{AccessOptions, ColumnLookup, Copies, look_up},
+    access_options::{AccessOptions, ColumnLookup, StateLine, look_up},
     column_runs::{ColumnRuns, KeptRuns},
     hot_columns::HotColumns,
     index_pointers::PointerCopies,
@@ -19,7 +19,8 @@ use machine::{
 };
 use std::{any::TypeId, marker::PhantomData};
 use txn::{
-    ColumnSet, Digest, KeyKind, Partitioning, Payload, RowLayout, Share, TableId, TableSchema,
+    ColumnSet, Digest, Intent, KeyKind, Partitioning, Payload, RowLayout, Share, TableId,
+    TableSchema,
 };
 
 /// Words that a protocol keeps in each record of one store: how many bytes, and of which type.
@@ -125,6 +126,8 @@ pub struct Shape<M: Machine> {
     uncontrolled: ColumnSet,
     /// Set if some accesses need more than a call of the protocol with the columns that they name.
     special: bool,
+    /// Set if the protocol's words lie on a line of their own.
+    words_apart: bool,
     words: ProtocolWords,
     keep_versions: bool,
     keep_digests: bool,
@@ -309,6 +312,7 @@ impl<M: Machine> Shape<M> {
             role,
             access: extras.access,
             uncontrolled,
+            words_apart: role != Role::Guard && extras.access.state == StateLine::Own,
             special: extras.access.are_special() || !uncontrolled.is_empty(),
             words: extras.words.clone(),
             keep_versions: extras.keep_versions,
@@ -338,16 +342,28 @@ impl<M: Machine> Shape<M> {
         self.special
     }
 
+    /// Returns true if the protocol's words lie on a line of their own. It has an effect on modelled machines.
+    #[inline(always)]
+    pub(crate) fn words_apart(&self) -> bool {
+        self.words_apart
+    }
+
     /// Returns true if `columns` are read without the protocol.
     #[inline]
     pub fn is_uncontrolled(&self, columns: ColumnSet) -> bool {
         !columns.is_empty() && self.uncontrolled.contains(columns)
     }
 
-    /// Returns true if an access copies the whole record.
+    /// Returns true if a read with `intent` copies the whole record.
     #[inline]
-    pub fn copies_records(&self) -> bool {
-        self.access.copies == Copies::Records && self.layout.apart().is_empty()
+    pub fn reads_records(&self, intent: Intent) -> bool {
+        self.access.copies.read_records(intent) && self.layout.apart().is_empty()
+    }
+
+    /// Returns true if an update writes the whole record.
+    #[inline]
+    pub fn writes_records(&self) -> bool {
+        self.access.copies.write_records() && self.layout.apart().is_empty()
     }
 
     /// Returns how accesses are executed.

@@ -3,7 +3,7 @@
 use super::MachineChoice;
 use crate::failure::Failure;
 use crate::suggestion;
-use engine::{ACCESS_KNOBS, AccessOptions};
+use engine::{ACCESS_KNOBS, AccessOptions, StateLine};
 use machine::Native;
 use protocols::{
     Declaration, Isolation, IsolationError, KNOBS, Knob, LatchKind, ProtocolOptions,
@@ -94,10 +94,14 @@ pub fn options_to_run(
     Ok(options)
 }
 
+/// Returns the native machine among `machines`, if there is one.
+fn native_of<'a>(machines: &[&'a MachineChoice]) -> Option<&'a MachineChoice> {
+    machines.iter().copied().find(|machine| matches!(machine, MachineChoice::Native))
+}
+
 /// Refuses elided latches if one of `machines` is native.
 fn can_elide(latch: LatchKind, machines: &[&MachineChoice]) -> Result<(), Failure> {
-    let is_native = |machine: &&&MachineChoice| matches!(machine, MachineChoice::Native);
-    match machines.iter().find(is_native) {
+    match native_of(machines) {
         Some(machine) if latch == LatchKind::Elided => Err(Failure::refused(format!(
             "--cc-option latch=elided: the processors of the {} machine no longer elide latches; allowed there: usual, mutex, \
              spin, queue, yielding, and elided on simulated machines",
@@ -107,13 +111,23 @@ fn can_elide(latch: LatchKind, machines: &[&MachineChoice]) -> Result<(), Failur
     }
 }
 
-/// Returns the options of accesses that `--engine-option` requests.
-pub fn access_options(given: &[String]) -> Result<AccessOptions, Failure> {
+/// Returns the options of accesses that `--engine-option` requests, for runs on `machines`.
+pub fn access_options(
+    given: &[String],
+    machines: &[&MachineChoice],
+) -> Result<AccessOptions, Failure> {
     let mut options = AccessOptions::default();
     for pair in given {
         set_knob("--engine-option", ACCESS_KNOBS, &mut options, pair)?;
     }
-    Ok(options)
+    match native_of(machines) {
+        Some(machine) if options.state == StateLine::Own => Err(Failure::refused(format!(
+            "--engine-option state-line=own: on the {} machine the state lies beside the key; allowed there: front, and own on \
+             simulated machines",
+            machine.name()
+        ))),
+        _ => Ok(options),
+    }
 }
 
 /// Sets the knob that `pair`, a value of `argument` written as NAME=VALUE, names among `knobs`. Returns the knob.

@@ -42,7 +42,7 @@ pub fn compare(workload: &WorkloadCommand<CompareArguments>) -> Result<Ending, F
     let protocol_options =
         options_to_run(&asked.timestamps, &asked.cc_option, &protocols, &machines)?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
-    let access = access_options(&asked.engine_option)?;
+    let access = access_options(&asked.engine_option, &machines)?;
     simulated.check_cores(&asked.cores)?;
     let asked_for = |configuration| Configuration {
         protocol_options: protocol_options.clone(),

@@ -136,7 +136,7 @@ fn subjects(command: &ExploreCommand) -> Result<Vec<Subject>, Failure> {
     let exploration = Exploration {
         architecture: asked.architecture.clone(),
         protocol_options: protocol_options.clone(),
-        access: access_options(&asked.engine_option)?,
+        access: access_options(&asked.engine_option, &[])?,
         first_seed: asked.seed,
         schedules: asked.schedules,
         workers: asked.workers as usize,

@@ -32,7 +32,7 @@ pub fn run(workload: &WorkloadCommand<RunArguments>) -> Result<Ending, Failure> 
         options_to_run(&asked.timestamps, &asked.cc_option, &protocols, &[&machine])?;
     let protocol_options = ProtocolOptions { isolation, ..protocol_options };
     let small_pages = asks_for_small_pages(asked, &machine)?;
-    let access = access_options(&asked.engine_option)?;
+    let access = access_options(&asked.engine_option, &[&machine])?;
     machine.check_cores(&asked.cores)?;
     check_seeds(asked.seed, ("--repeat", asked.repeat))?;
     let cores = numbers_of_cores(asked, &machine);

@@ -2,8 +2,8 @@
 //!
 //! - Constant columns are read without the protocol. Their tables neither gain nor lose rows, so the presence of a row
 //!   is constant too. Except natively, [`crate::rows`] reads them.
-//! - An access copies whole records. It reads all columns through the protocol and hands out those that it names. An
-//!   update writes all columns. It takes the others from the session's copy of the record, or reads them first.
+//! - An access copies whole records, or only an access for update does. It reads all columns through the protocol and hands out
+//!   those that it names. An update writes all columns, unless the copy is only an image from before. It takes the others from the session's copy of the record, or reads them first.
 //! - An access finds its columns in the catalogue.
 //! - An access takes memory from the system's allocator: for the protocol's entry, for a copy, for a version. An entry or
 //!   a copy is charged for when the record is read through the protocol, with its return at the transaction's end.
@@ -80,7 +80,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let (core, shape) = (self.data.core, record.table());
         time_look_up(core, &record);
         shape.look_up(core, columns);
-        if columns.is_empty() || !shape.copies_records() {
+        if columns.is_empty() || !shape.reads_records(intent) {
             return self.read_through_protocol(record, columns, intent, out);
         }
         let (layout, mut copy) = (shape.layout(), std::mem::take(&mut self.copy));
@@ -108,7 +108,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     ) -> Result<bool, Abort> {
         let (shape, Change { columns, values, state }) = (record.table(), change);
         shape.look_up(self.data.core, columns);
-        if state.is_some() || columns.is_empty() || !shape.copies_records() {
+        if state.is_some() || columns.is_empty() || !shape.writes_records() {
             self.copy.forget();
             return self.write_through_protocol(record, change);
         }
@@ -154,7 +154,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let AccessOptions { rows, entries, .. } = shape.access();
         let entry = if entries == Allocator::Malloc { P::ENTRY_BLOCKS } else { 0 };
         let copy =
-            if rows == Allocator::Malloc && shape.copies_records() { COPY_BLOCKS } else { 0 };
+            if rows == Allocator::Malloc && shape.reads_records(intent) { COPY_BLOCKS } else { 0 };
         SystemMemory::<M>::take_entries(core, &mut self.heap, entry);
         SystemMemory::<M>::reuse(core, copy.saturating_sub(entry));
         if P::KEEPS_VERSIONS

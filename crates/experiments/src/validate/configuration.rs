@@ -2,7 +2,7 @@
 
 use super::builds::Build;
 use super::{Measurement, Measurements, Placement, ValidateOptions};
-use engine::{AccessOptions, Copies, Timing};
+use engine::{AccessOptions, ConstantReads, Copies, StateLine, Timing};
 use harness::{
     back_off::BackOff,
     run::{Growth, Plan},
@@ -179,11 +179,13 @@ fn program_options(row: &Measurement, build: &Build) -> ProtocolOptions {
 /// Returns how the measured program executes accesses.
 fn access_options(row: &Measurement, build: &Build) -> AccessOptions {
     AccessOptions {
-        copies: match copies_whole_records(&row.scheme) {
-            true => Copies::Records,
-            false => Copies::Columns,
-        },
+        copies: copies_of(&row.scheme),
         timing: timing_of(&row.scheme),
+        // The state is aligned to a line under SILO, and too large for the front line under MVCC.
+        state: match row.scheme.as_str() {
+            "SILO" | "MVCC" => StateLine::Own,
+            _ => StateLine::Front,
+        },
         ..build.access
     }
 }
@@ -198,11 +200,16 @@ fn timing_of(scheme: &str) -> Timing {
     }
 }
 
-/// Returns whether the measured program copies whole records under a scheme. SILO, TICTOC and OCC copy them when they are
-/// accessed, MVCC before a write, and two-phase locking copies the row before a write. HSTORE copies nothing, and touches
-/// only the columns that a procedure needs (`data/full-story/README.md`).
-fn copies_whole_records(scheme: &str) -> bool {
-    scheme != "HSTORE"
+/// Returns what the measured program copies under a scheme. SILO, TICTOC and OCC copy whole records when they access them. MVCC and
+/// two-phase locking copy them before a write. HSTORE copies nothing, and touches only the columns that a procedure needs
+/// (`data/full-story/README.md`).
+fn copies_of(scheme: &str) -> Copies {
+    match scheme {
+        "HSTORE" => Copies::Columns,
+        "SILO" | "TICTOC" | "OCC" => Copies::Records,
+        "MVCC" => Copies::Updates,
+        _ => Copies::BeforeImages,
+    }
 }
 
 /// Returns the longest time for which a transaction of `row` waits by itself, in seconds.
@@ -227,15 +234,36 @@ fn workload(row: &Measurement, build: &Build, sockets: u64) -> TpccAccessesOptio
         warehouses: row.warehouses,
         remote_lines: row.remote_lines_pct / 100.0,
         remote_payments: row.remote_payments_pct / 100.0,
+        row_head_bytes: row_head_bytes(&row.scheme),
+        prefetch_items: !copies_items(&row.scheme, build),
         item_replicas: if build.replicates_items { sockets } else { 1 },
         ..build.workload.clone()
+    }
+}
+
+/// Returns whether the measured program copies an item before it prefetches its data, which is useless then.
+fn copies_items(scheme: &str, build: &Build) -> bool {
+    build.access.constants == ConstantReads::Controlled && copies_of(scheme) == Copies::Records
+}
+
+/// Returns the bytes that an inserted row of the measured program has beside its data, when its memory comes from chunks
+/// (`data/full-story/README.md`). MVCC also makes arrays of four versions and of four requests.
+fn row_head_bytes(scheme: &str) -> u64 {
+    const MVCC_ARRAYS: u64 = 128 + 128;
+    match scheme {
+        "HSTORE" => 40,
+        "TICTOC" => 56,
+        "SILO" => 192,
+        "OCC" => 64,
+        "MVCC" => 192 + MVCC_ARRAYS,
+        _ => 96,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::{Allocator, ConstantReads};
+    use engine::Allocator;
     use protocols::{CommitLocks, TimestampAllocation};
 
     fn of(row: &str) -> Configuration {
@@ -304,5 +332,23 @@ mod tests {
         assert_eq!(before.constants, ConstantReads::Controlled);
         let hstore = access("hpe,opt8,HSTORE,4,1,2,all,1,15,1,0,calib");
         assert_eq!((hstore.copies, hstore.timing), (Copies::Columns, Timing::LookUps));
+    }
+
+    #[test]
+    fn a_scheme_decides_what_is_copied_and_how_records_lie() {
+        let row = |build, scheme| of(&format!("hpe,{build},{scheme},4,1,2,all,1,15,1,0,calib"));
+        let no_wait = row("opt7", "NO_WAIT");
+        assert_eq!(no_wait.plan.access.copies, Copies::BeforeImages);
+        assert_eq!(no_wait.plan.access.state, StateLine::Front);
+        assert_eq!((no_wait.workload.row_head_bytes, no_wait.workload.prefetch_items), (96, true));
+        let silo = row("opt7", "SILO");
+        assert_eq!(
+            (silo.plan.access.copies, silo.plan.access.state),
+            (Copies::Records, StateLine::Own)
+        );
+        assert_eq!((silo.workload.row_head_bytes, silo.workload.prefetch_items), (192, false));
+        assert!(row("opt8", "SILO").workload.prefetch_items, "items are read without a copy");
+        let mvcc = row("opt8", "MVCC");
+        assert_eq!((mvcc.plan.access.copies, mvcc.workload.row_head_bytes), (Copies::Updates, 448));
     }
 }

@@ -3,7 +3,7 @@
 use crate::{exploration, passes};
 use engine::{
     AccessOptions, Allocator, Announcements, ColumnLookup, ConstantReads, Copies, IndexPointers,
-    Shipping, Timing,
+    Shipping, StateLine, Timing,
 };
 use kilocore_harness::explore::Exploration;
 use machine::Explored;
@@ -104,6 +104,7 @@ const BYPASS: AccessOptions = AccessOptions {
     announcements: Announcements::Prefetched,
     pointers: IndexPointers::Private,
     shipping: Shipping::LookUps,
+    state: StateLine::Front,
 };
 
 #[test]
@@ -127,8 +128,8 @@ fn tpcc_without_control_of_constant_columns() {
 fn whole_records() {
     let columns = ColumnLookup::Catalogue;
     let pointers = IndexPointers::Shared;
-    let whole =
-        AccessOptions { copies: Copies::Records, columns, pointers, ..AccessOptions::default() };
+    let (copies, state) = (Copies::Records, StateLine::Own);
+    let whole = AccessOptions { copies, columns, pointers, state, ..AccessOptions::default() };
     let allocated = AccessOptions { rows: Allocator::Malloc, entries: Allocator::Malloc, ..whole };
     for (access, protocol) in
         protocols().into_iter().flat_map(|name| [(whole, name), (allocated, name)])

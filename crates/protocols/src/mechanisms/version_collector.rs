@@ -25,7 +25,7 @@ use crate::{CommitLog, LatchKind, faults};
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
 use std::collections::VecDeque;
 use storage::{RecordRef, RowState};
-use txn::{Abort, AbortReason, ColumnSet, TableId};
+use txn::{Abort, AbortReason, TableId};
 
 /// A wait for readers times out after a second divided by this. That is longer than a busy computer
 /// keeps a thread from running. With a shorter wait, writers would abort for lack of memory that is
@@ -286,7 +286,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         let mut superseded = std::mem::take(&mut self.superseded);
         for at in 0..superseded.len() {
             if let Some(later) = superseded.get(at + AHEAD) {
-                later.record.prefetch(core, ColumnSet::NONE);
+                later.record.prefetch_words(core);
             }
             let Superseded { record, begin, end } = superseded[at];
             if self.prune(core, latcher, &record, begin) {

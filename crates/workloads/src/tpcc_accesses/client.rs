@@ -2,9 +2,7 @@
 
 use super::columns::{CHANGED, CONSTANT, CONSTANT_BYTES, NEAR, TOUCHED_BYTES, near, touched};
 use super::draw::{Drawn, OrderLine, draw};
-use super::{
-    CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE, appended,
-};
+use super::{CUSTOMER, DISTRICT, DISTRICTS, ITEM, Records, STOCK, TpccAccessesOptions, WAREHOUSE};
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, ColumnSet, Planned, TableId};
 
@@ -50,7 +48,7 @@ impl TpccAccessesClient {
             announced: Vec::with_capacity(16),
             stamp: (worker as u64) << 40,
             buffer: vec![0; TOUCHED_BYTES as usize],
-            inserted: vec![0; MOST_LINES * appended(records.order_line) as usize],
+            inserted: vec![0; MOST_LINES * options.appended(records.order_line) as usize],
             checksum: 0,
             options: options.clone(),
         }
@@ -120,16 +118,17 @@ impl TpccAccessesClient {
             return Ok(());
         }
         self.inserted[..8].copy_from_slice(&self.stamp.to_le_bytes());
-        access.append(&self.inserted[..rows * appended(bytes) as usize])
+        access.append(&self.inserted[..rows * self.options.appended(bytes) as usize])
     }
 
     /// Announces the items of the order and their stock. The measured program prefetches the first line of each record.
     fn announce<A: Access + ?Sized>(&mut self, access: &mut A) {
+        let of_items = if self.options.prefetch_items { NEAR } else { ColumnSet::NONE };
         for table in [ITEM, STOCK] {
             self.announced.clear();
             let (items, lines) = (self.items, self.lines.iter());
             self.announced.extend(lines.map(|line| match table {
-                ITEM => (items + line.item, NEAR),
+                ITEM => (items + line.item, of_items),
                 _ => (line.stock, NEAR),
             }));
             access.prefetch(table, &self.announced);

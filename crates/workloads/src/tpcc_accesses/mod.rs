@@ -62,15 +62,6 @@ pub const ITEM: TableId = TableId(4);
 /// All tables, in the order of their numbers.
 const TABLES: [TableId; 5] = [WAREHOUSE, DISTRICT, CUSTOMER, STOCK, ITEM];
 
-/// Bytes of a line, and of the head of an inserted row. In the measured program the head takes 40 to 96 bytes, as the
-/// scheme needs (`row_t` in `storage/row.h`).
-const LINE_BYTES: u64 = 64;
-
-/// Returns the bytes that an inserted row of `bytes` bytes takes.
-fn appended(bytes: u64) -> u64 {
-    LINE_BYTES + bytes.next_multiple_of(LINE_BYTES)
-}
-
 /// The workload.
 #[derive(Clone, Debug)]
 pub struct TpccAccesses {

@@ -10,6 +10,12 @@ const MAX_WAREHOUSES: u64 = 1 << 20;
 /// Largest value of a private cost, in cycles.
 const MAX_CYCLES: u64 = 1 << 20;
 
+/// Bytes of a line. The measured program aligns the head of an inserted row to it, and the data.
+const LINE_BYTES: u64 = 64;
+
+/// Largest head of an inserted row, in bytes.
+const MAX_HEAD_BYTES: u64 = 1 << 12;
+
 /// Options of the workload. [`TpccAccesses::new`](super::TpccAccesses::new) validates them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TpccAccessesOptions {
@@ -31,8 +37,13 @@ pub struct TpccAccessesOptions {
     pub inserts: bool,
     /// Set if the lines of an order are appended as one row.
     pub bulk_insert: bool,
+    /// Bytes of what an appended row has beside its data, such as its state of concurrency control. They take whole lines.
+    pub row_head_bytes: u64,
     /// Set if an order announces its items and its stock, so that cache misses overlap, and then takes all items before all stock.
     pub prefetch: bool,
+    /// Set if an announcement names the data of the items, and not only their heads. A program that copies an item as soon as it
+    /// has its head cannot fetch the data ahead.
+    pub prefetch_items: bool,
     /// Number of copies of the item table, each for an equal share of the workers.
     pub item_replicas: u64,
     /// Cost of the procedure's own work for each record that it accesses, in cycles.
@@ -51,7 +62,9 @@ impl Default for TpccAccessesOptions {
             index: IndexChoice::Hash,
             inserts: true,
             bulk_insert: true,
+            row_head_bytes: LINE_BYTES,
             prefetch: true,
+            prefetch_items: true,
             item_replicas: 1,
             work_cycles: 0,
         }
@@ -93,7 +106,15 @@ impl Options for TpccAccessesOptions {
             "Don't announce an order's rows, and take its lines one after another",
             |o| &mut o.prefetch,
         ),
+        option(
+            "no-prefetch-items",
+            "Announce the heads of an order's items, and not their data",
+            |o| &mut o.prefetch_items,
+        ),
         option("no-bulk-insert", "Append each line of an order by itself", |o| &mut o.bulk_insert),
+        option("row-head-bytes", "Bytes of an appended row beside its data", |o| {
+            &mut o.row_head_bytes
+        }),
         option("item-replicas", "Copies of the item table", |o| &mut o.item_replicas),
         option("work-cycles", "Cycles of the procedure's own work for each record", |o| {
             &mut o.work_cycles
@@ -106,12 +127,18 @@ impl Options for TpccAccessesOptions {
         options::ratio("remote-payments", self.remote_payments)?;
         self.blocks_are_whole()?;
         self.index.among(&[IndexChoice::Hash, IndexChoice::Perfect])?;
+        options::integer("row-head-bytes", self.row_head_bytes, 0, MAX_HEAD_BYTES)?;
         options::integer("item-replicas", self.item_replicas, 1, MAX_WAREHOUSES)?;
         options::integer("work-cycles", self.work_cycles, 0, MAX_CYCLES)
     }
 }
 
 impl TpccAccessesOptions {
+    /// Returns the bytes that an appended row with `bytes` bytes of data takes. Its head and its data take whole lines each.
+    pub(super) fn appended(&self, bytes: u64) -> u64 {
+        self.row_head_bytes.next_multiple_of(LINE_BYTES) + bytes.next_multiple_of(LINE_BYTES)
+    }
+
     /// Checks that all blocks of warehouses are alike, and that each has another warehouse than a worker's home.
     fn blocks_are_whole(&self) -> Result<(), OptionError> {
         let (block, warehouses) = (self.remote_block, self.warehouses);

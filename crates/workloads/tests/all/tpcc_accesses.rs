@@ -181,6 +181,30 @@ fn lines_are_appended_together_or_one_by_one_or_not_at_all() {
 }
 
 #[test]
+fn appended_rows_have_whole_lines_for_their_heads_and_items_can_be_announced_without_their_data() {
+    let options = TpccAccessesOptions {
+        row_head_bytes: 96,
+        prefetch_items: false,
+        ..workload().options().clone()
+    };
+    for (kind, events) in procedures(&TpccAccesses::new(options).unwrap(), 1, 7, 50) {
+        let bytes = events.iter().map(|event| match event {
+            Event::Append(bytes) => *bytes,
+            _ => 0,
+        });
+        let rows =
+            2 + events.iter().filter(|event| matches!(event, Event::Update(STOCK, ..))).count();
+        assert_eq!(bytes.sum::<usize>(), if kind == 0 { 192 * rows } else { 192 });
+        let announced = events.iter().filter_map(|event| match event {
+            Event::Prefetch(rows) => Some(rows.iter().all(|(_, columns)| columns.is_empty())),
+            _ => None,
+        });
+        let announced: Vec<bool> = announced.collect();
+        assert_eq!(announced, if kind == 0 { vec![true, false] } else { vec![] });
+    }
+}
+
+#[test]
 fn a_perfect_index_has_a_place_for_every_row() {
     let options = workload().options().clone();
     let workload = TpccAccesses::new(TpccAccessesOptions {
