@@ -13,10 +13,16 @@
 //! store of the other: the transaction sees the raised frontier, or the collector sees the timestamp. So the result of
 //! a look stays true for ever: below its frontier, only those transactions can run that the look has seen.
 //!
+//! **The floor.** A look reads a line of every session. With many sessions the result is shared: whoever has looked publishes
+//! the *floor*, a timestamp below which no transaction reads. This stays true for ever, as the result of a look does. The floor only
+//! grows. Who reads it afterwards also sees that the transactions below it have ended, because their sessions' stores were seen by the
+//! look, and the look precedes the publication.
+//!
 //! **Why the oldest timestamp alone is not enough.** The papers' code asks for the oldest transaction only. This would
 //! keep every version that was overwritten since that transaction began, although it can read only one version of
 //! each row.
 
+use crate::faults;
 use machine::{
     Arena, Core, Machine, OutOfMemory, Place, Shared, TimedOut, Word, Zeroed, cold::Arc,
 };
@@ -34,6 +40,8 @@ unsafe impl<M: Machine> Zeroed for TimestampWord<M> {}
 
 /// Shown by a session that runs no transaction. Timestamp 0 belongs to the loader.
 const IDLE: u64 = 0;
+/// Number of sessions from which on the result of a look is shared. With fewer, a look costs little more than reading the floor.
+const SHARED_LOOKS: usize = 16;
 /// Number of sessions by which a look fetches lines ahead. Other cores have written nearly all of them.
 const AHEAD: usize = 8;
 
@@ -43,6 +51,8 @@ pub struct ActiveTimestamps<M: Machine> {
     frontier: Shared<TimestampWord<M>>,
     /// By session number. Only the session itself writes its word.
     sessions: Vec<Shared<TimestampWord<M>>>,
+    /// Only grows. No transaction reads below it. None if looks are not shared.
+    floor: Option<Shared<TimestampWord<M>>>,
 }
 
 /// Result of a look at the active timestamps.
@@ -55,6 +65,12 @@ pub struct Needed {
 }
 
 impl Needed {
+    /// Becomes the result of a look that found nobody below `floor`, and does not tell who is above it.
+    pub fn above(&mut self, floor: u64) {
+        self.frontier = floor;
+        self.active.clear();
+    }
+
     /// Returns whether a transaction reads, or can come to read, at a timestamp from `begin` to below `end`.
     #[inline]
     pub fn between(&self, begin: u64, end: u64) -> bool {
@@ -78,8 +94,10 @@ impl<M: Machine> ActiveTimestamps<M> {
     pub fn new(arena: &Arc<Arena>, sessions: usize) -> Result<Self, OutOfMemory> {
         let frontier = arena.place(Place::Any)?;
         let own = |session| arena.place(arena.beside(session));
+        let is_shared = M::MINIATURE || sessions >= SHARED_LOOKS;
         let sessions = (0..sessions).map(own).collect::<Result<_, _>>()?;
-        Ok(ActiveTimestamps { frontier, sessions })
+        let floor = is_shared.then(|| arena.place(Place::Any)).transpose()?;
+        Ok(ActiveTimestamps { frontier, sessions, floor })
     }
 
     /// Returns the number of sessions.
@@ -121,20 +139,19 @@ impl<M: Machine> ActiveTimestamps<M> {
     /// Raises the frontier to `timestamp` if it is lower, and returns the frontier. What the caller reads or does
     /// afterwards, it does after that.
     pub fn raise(&self, core: &M::Core, timestamp: u64) -> u64 {
-        let (line, word) = (&self.frontier.line, &self.frontier.timestamp);
-        let mut frontier = core.load(line, word);
-        while frontier < timestamp {
-            match core.cas(line, word, frontier, timestamp) {
-                Ok(_) => frontier = timestamp,
-                Err(now) => frontier = now,
-            }
-        }
+        let frontier = raise_word(core, &self.frontier, timestamp);
         // The frontier must be raised before the sessions are read: see the module's page.
         core.fence();
         frontier
     }
 
-    /// Raises the frontier to `timestamp` if it is lower, and collects the active timestamps into `needed`.
+    /// Returns a timestamp below which no transaction reads: the highest that a look has published. It is 0 if looks are not shared.
+    pub fn floor(&self, core: &M::Core) -> u64 {
+        self.floor.as_ref().map_or(0, |floor| core.load(&floor.line, &floor.timestamp))
+    }
+
+    /// Raises the frontier to `timestamp` if it is lower, and collects the active timestamps into `needed`. Raises the floor to what
+    /// they leave.
     pub fn look(&self, core: &M::Core, timestamp: u64, needed: &mut Needed) {
         needed.frontier = self.raise(core, timestamp);
         needed.active.clear();
@@ -149,6 +166,12 @@ impl<M: Machine> ActiveTimestamps<M> {
             }
         }
         needed.active.sort_unstable();
+        if let Some(floor) = &self.floor {
+            match core.is_planted(faults::MVCC_COLLECTS_UNDER_READERS) {
+                true => raise_word(core, floor, needed.frontier),
+                false => raise_word(core, floor, needed.oldest()),
+            };
+        }
     }
 
     /// Waits until no transaction is left that began from `begin` to below `end`. The frontier must have passed `end`.
@@ -166,6 +189,19 @@ impl<M: Machine> ActiveTimestamps<M> {
         }
         Ok(())
     }
+}
+
+/// Raises the timestamp in `word` to `timestamp` if it is lower, and returns what it is then.
+fn raise_word<M: Machine>(core: &M::Core, word: &TimestampWord<M>, timestamp: u64) -> u64 {
+    let (line, word) = (&word.line, &word.timestamp);
+    let mut found = core.load(line, word);
+    while found < timestamp {
+        match core.cas(line, word, found, timestamp) {
+            Ok(_) => found = timestamp,
+            Err(now) => found = now,
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -211,6 +247,25 @@ mod tests {
         active.leave(&core, 0);
         active.look(&core, 30, &mut needed);
         assert_eq!((needed.oldest(), needed.active.len()), (20, 1));
+    }
+
+    #[test]
+    fn many_sessions_share_the_result_of_a_look() {
+        let machine = Native::new(NativeOptions::default()).unwrap();
+        let core = machine.core(0);
+        let few = ActiveTimestamps::<Native>::new(machine.arena(), SHARED_LOOKS - 1).unwrap();
+        few.look(&core, 20, &mut Needed::default());
+        assert_eq!(few.floor(&core), 0);
+        let many = ActiveTimestamps::<Native>::new(machine.arena(), SHARED_LOOKS).unwrap();
+        many.enter(&core, 3, || 7);
+        many.look(&core, 20, &mut Needed::default());
+        assert_eq!(many.floor(&core), 7, "that transaction can read its versions");
+        many.leave(&core, 3);
+        many.look(&core, 15, &mut Needed::default());
+        assert_eq!(many.floor(&core), 20, "the frontier, which did not fall");
+        let mut needed = Needed::default();
+        needed.above(many.floor(&core));
+        assert!(!needed.between(5, 20) && needed.between(5, 21));
     }
 
     #[test]

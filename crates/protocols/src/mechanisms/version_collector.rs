@@ -5,6 +5,9 @@
 //! when a chain has become long, it looks which transactions are active. Then it removes from the
 //! chains the versions that no transaction can read.
 //!
+//! With many sessions a session first uses the look that another one has published. If this lets it remove half of its versions, it
+//! does not look itself. So the number of looks does not grow with the number of sessions.
+//!
 //! A version that a transaction can read is looked at again when every transaction that began
 //! before the version's end has gone. A chain that is written again loses such versions earlier,
 //! because each visit prunes the whole chain. So after each collection a chain holds at most one
@@ -73,6 +76,7 @@ impl<M: Machine> Versions<M> {
             gone: Vec::new(),
             reserved: Vec::new(),
             lot: first_lot(session, lot_of(self.active.sessions())),
+            long: false,
         }
     }
 }
@@ -116,6 +120,8 @@ pub struct VersionCollector<'s, M: Machine, C> {
     reserved: Vec<Option<RecordRef<'s, M, C>>>,
     /// Number of superseded versions with which the next look is due.
     lot: usize,
+    /// Set if a chain has become long, so that another session's look is not enough.
+    long: bool,
 }
 
 impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
@@ -131,7 +137,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         if let Ok(slot) = self.slots.take(record) {
             return Ok(slot);
         }
-        self.collect(core, latcher, timestamp);
+        self.look_and_collect(core, latcher, timestamp);
         self.slots.take(record)
     }
 
@@ -267,9 +273,9 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         begin: u64,
         end: u64,
     ) -> bool {
-        let long = version_chain::length(core, &record) >= 2 * self.active.sessions() as u64;
+        self.long |= version_chain::length(core, &record) >= 2 * self.active.sessions() as u64;
         self.superseded.push(Superseded { record, begin, end });
-        long || self.superseded.len() >= self.lot
+        self.long || self.superseded.len() >= self.lot
     }
 
     /// Forgets the versions and the slots of table number `table`, which is being dropped.
@@ -279,12 +285,30 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         self.slots.forget_table(table);
     }
 
-    /// Looks at the active timestamps and collects. `timestamp` is one that has been drawn.
+    /// Collects what no transaction reads according to a published look. Looks at the active timestamps itself if that is not much.
+    /// `timestamp` is one that has been drawn.
     pub fn collect(&mut self, core: &M::Core, latcher: &Latcher<M>, timestamp: u64) {
-        self.active.look(core, timestamp, &mut self.needed);
         self.lot = lot_of(self.active.sessions());
+        let floor = self.active.floor(core);
+        let ended = self.superseded.partition_point(|version| version.end <= floor);
+        if self.long || 2 * ended < self.superseded.len() {
+            return self.look_and_collect(core, latcher, timestamp);
+        }
+        self.needed.above(floor);
+        self.collect_first(core, latcher, ended);
+    }
+
+    /// Looks at the active timestamps and collects. `timestamp` is one that has been drawn.
+    fn look_and_collect(&mut self, core: &M::Core, latcher: &Latcher<M>, timestamp: u64) {
+        self.long = false;
+        self.active.look(core, timestamp, &mut self.needed);
+        self.collect_first(core, latcher, self.superseded.len());
+    }
+
+    /// Collects the first `count` superseded versions, as far as they are not needed, and those that were needed before.
+    fn collect_first(&mut self, core: &M::Core, latcher: &Latcher<M>, count: usize) {
         let mut superseded = std::mem::take(&mut self.superseded);
-        for at in 0..superseded.len() {
+        for at in 0..count {
             if let Some(later) = superseded.get(at + AHEAD) {
                 later.record.prefetch_words(core);
             }
@@ -293,7 +317,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
                 self.kept.push_back(Superseded { record, begin, end });
             }
         }
-        superseded.clear();
+        superseded.drain(..count);
         self.superseded = superseded;
         // The readers of all these versions have gone.
         let oldest = self.needed.oldest();
