@@ -49,11 +49,11 @@ fn explored<W: Workload>(workload: &dyn Fn(u64) -> W) {
         explore(workload, &exploration, &Word::new(0), &mut |_| {}).expect("can run")
     };
     for protocol in protocols() {
-        let outcome = outcome(protocol, 400);
+        let outcome = outcome(protocol, 250);
         if let Some(finding) = outcome.finding {
             panic!("{protocol} seed {}: {}", finding.seed, finding.violation);
         }
-        assert!(outcome.schedules == 400 && outcome.commits > 0, "{protocol}");
+        assert!(outcome.schedules == 250 && outcome.commits > 0, "{protocol}");
     }
     assert!(outcome("NO_CC", 2000).finding.is_some(), "this workload would notice nothing");
 }

@@ -86,27 +86,27 @@ fn counters(protocol: &str) {
 
 /// A procedure that is rolled back must leave no changes behind.
 fn counters_rolled_back(protocol: &str) {
-    passes(&Counters::varied_rolled_back, &exploration(protocol, &[], 1000));
+    passes(&Counters::varied_rolled_back, &exploration(protocol, &[], 600));
 }
 
 /// Uses keys of bytes.
 fn counters_spelled(protocol: &str) {
-    passes(&Counters::varied_spelled, &exploration(protocol, &[], 1000));
+    passes(&Counters::varied_spelled, &exploration(protocol, &[], 600));
 }
 
 fn ranges(protocol: &str) {
-    passes(&Ranges::varied, &exploration(protocol, &[], 1500));
+    passes(&Ranges::varied, &exploration(protocol, &[], 900));
 }
 
 fn ranges_spelled(protocol: &str) {
-    passes(&Ranges::varied_spelled, &exploration(protocol, &[], 1000));
+    passes(&Ranges::varied_spelled, &exploration(protocol, &[], 600));
 }
 
 fn rooms(protocol: &str) {
-    passes(&Rooms::varied, &exploration(protocol, &[], 1500));
+    passes(&Rooms::varied, &exploration(protocol, &[], 900));
 }
 
 /// Uses values of variable length, and NULL.
 fn notes(protocol: &str) {
-    passes(&Notes::varied, &exploration(protocol, &[], 1500));
+    passes(&Notes::varied, &exploration(protocol, &[], 900));
 }
