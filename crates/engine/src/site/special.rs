@@ -3,7 +3,8 @@
 //! - Constant columns are read without the protocol. Their tables neither gain nor lose rows, so the presence of a row
 //!   is constant too. Except natively, [`crate::rows`] reads them.
 //! - An access copies whole records, or only an access for update does. It reads all columns through the protocol and hands out
-//!   those that it names. An update writes all columns, unless the copy is only an image from before. It takes the others from the session's copy of the record, or reads them first.
+//!   those that it names. An update writes all columns, unless the copy is only an image from before. It takes the others from
+//!   the session's copy of the record, or reads them first.
 //! - An access finds its columns in the catalogue.
 //! - An access takes memory from the system's allocator: for the protocol's entry, for a copy, for a version. An entry or
 //!   a copy is charged for when the record is read through the protocol, with its return at the transaction's end.
