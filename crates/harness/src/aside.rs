@@ -1,7 +1,7 @@
 //! The transactions that a worker has put aside until they are attempted again ([`BackOff::Aside`]).
 
 use crate::back_off::BackOff;
-use machine::{Category, Core};
+use machine::{Category, Core, Machine};
 
 /// A transaction that was put aside.
 pub(crate) struct Waiting<L> {
@@ -35,6 +35,17 @@ impl<L> Aside<L> {
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
+    }
+
+    /// Charges for the reading of the clock that tells which transactions are due. DBx1000 reads it before each transaction, also
+    /// if none was put aside (`thread_t::run`).
+    #[inline(always)]
+    pub fn read_clock<M: Machine>(&self, core: &M::Core) {
+        if M::MODELLED && self.most != 0 {
+            let before = core.account(Category::BackOff);
+            core.compute_clock_reads(1);
+            core.account(before);
+        }
     }
 
     /// Puts a transaction aside.

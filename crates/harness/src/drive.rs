@@ -131,6 +131,7 @@ pub fn drive<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
     loop {
         // A transaction that was put aside and is due comes before a new one.
         let mut resumed = None;
+        aside.read_clock::<M>(core);
         if !aside.is_empty() {
             if pace.is_over(core, &mut plan, core.now()) {
                 break;
@@ -173,9 +174,8 @@ pub fn drive<M: Machine, S: Session + ?Sized, L: Client, W: Watcher>(
         session.maintain();
         core.switch_fiber();
     }
-    let ended = core.now();
-    aside.drain().for_each(|intended| plan.meter.given_up(intended, ended, true));
     report.ended_at = core.now();
+    aside.drain().for_each(|intended| plan.meter.given_up(intended, report.ended_at, true));
     if let Some(arrivals) = &plan.arrivals {
         let end = plan.meter.end();
         report.waiting_at_end = arrivals.waiting(report.ended_at.min(end) - pace.begun);

@@ -256,11 +256,13 @@ fn short_waits_for_locks_do_not_stop_all_progress() {
     assert!((0.7..1.4).contains(&(detected[0] as f64 / no_wait as f64)), "{detected:?} {no_wait}");
 }
 
-/// Contended counters under NO_WAIT, whose workers do what `back_off` says.
+/// Contended counters under NO_WAIT, whose workers do what `back_off` says. Readings of the clock cost nothing.
 fn disputed(back_off: BackOff, record_history: bool) -> (RunRecord, Option<String>) {
     let workload = Counters::new(CountersOptions::mixed()).expect("good options");
     let plan = Plan { back_off, record_history, ..plan("NO_WAIT", 16, 0.001) };
-    let graphite = chip(0);
+    let mut graphite = Arc::unwrap_or_clone(chip(0));
+    graphite.core.clock_read_cycles = 0;
+    let graphite = Arc::new(graphite);
     let make = |_| Simulated::new(graphite.clone(), SimulatedOptions::default());
     let repetitions = run(&make, &workload, &plan, &Word::new(0), &mut |_| {}).expect("can run");
     let declared = assemble::declaration::<Simulated>(&plan).expect("it is listed");
@@ -290,6 +292,32 @@ fn a_worker_goes_on_while_an_aborted_transaction_is_put_aside() {
     assert!((17..=160).contains(&in_flight), "{in_flight}");
     assert!(waits.littles_law.is_some() && ten.littles_law.is_none());
     assert_eq!(ten.protocol_options["back_off"], Setting::Text("aside:10:20us".to_owned()));
+}
+
+/// Returns the nanoseconds of each commit that one worker under WAIT_DIE spends in `category`, where a reading of the clock takes
+/// 500 ns.
+fn clock_readings(category: Category, back_off: BackOff, timestamps: &str) -> f64 {
+    let workload = KeyValue::new(KeyValueOptions { records: 64, ..KeyValueOptions::default() });
+    let timestamps = timestamps.parse().expect("an allocation");
+    let protocol_options = ProtocolOptions { timestamps, ..ProtocolOptions::default() };
+    let plan = Plan { back_off, protocol_options, ..plan("WAIT_DIE", 1, 0.002) };
+    let mut graphite = Arc::unwrap_or_clone(chip(0));
+    graphite.core.clock_read_cycles = 500;
+    let record = recorded_on(Arc::new(graphite), &workload.expect("good options"), &plan);
+    let share = record.breakdown.expect("kept in simulation")[category.name()];
+    share * 1e9 / record.throughput_txn_per_s
+}
+
+#[test]
+fn readings_of_the_clock_cost_time() {
+    let wait = BackOff::default();
+    let back_off = |rule| clock_readings(Category::BackOff, rule, "atomic");
+    assert_eq!(back_off(wait), 0.0);
+    let aside = back_off(BackOff::DBX1000);
+    assert!((490.0..510.0).contains(&aside), "one reading for each transaction: {aside}");
+    let drawn = |timestamps| clock_readings(Category::TimestampAllocation, wait, timestamps);
+    let [atomic, clock] = ["atomic", "clock"].map(drawn);
+    assert!(atomic < 100.0 && (490.0..600.0).contains(&clock), "{atomic} {clock}");
 }
 
 #[test]

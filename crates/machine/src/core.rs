@@ -201,7 +201,7 @@ pub trait Core {
     /// Charges for `cycles` cycles of computation.
     fn compute(&self, cycles: u64);
 
-    /// Charges for `reads` readings of the clock by a program that measures itself.
+    /// Charges for `reads` readings of the clock, where the modelled program reads it. [`Core::now`] itself costs nothing.
     fn compute_clock_reads(&self, reads: u64) {
         self.compute(USUAL_CLOCK_READ_CYCLES * reads);
     }

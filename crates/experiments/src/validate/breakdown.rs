@@ -24,6 +24,9 @@ pub enum Ours {
     WaitOfCommitted,
     /// Waits of attempts that aborted.
     WaitOfAborted,
+    /// The allocation of timestamps that are ages. The measured program draws them while it looks for a transaction that is due
+    /// (`thread_t::run`), which only WAIT_DIE does, and counts that time twice.
+    Ages,
 }
 
 impl Ours {
@@ -33,6 +36,7 @@ impl Ours {
             Ours::All(category) => category.name(),
             Ours::WaitOfCommitted => "wait of committed",
             Ours::WaitOfAborted => "wait of aborted",
+            Ours::Ages => "timestamp_allocation of WAIT_DIE",
         }
     }
 
@@ -43,6 +47,8 @@ impl Ours {
             Ours::All(category) => of(category),
             Ours::WaitOfCommitted => (of(Category::Wait) - row.wait_of_aborted).max(0.0),
             Ours::WaitOfAborted => row.wait_of_aborted,
+            Ours::Ages if row.measured.scheme == "WAIT_DIE" => of(Category::TimestampAllocation),
+            Ours::Ages => 0.0,
         }
     }
 }
@@ -52,7 +58,7 @@ pub const MAPPING: [(&str, &[Ours]); 8] = [
     ("useful", &[Ours::All(Category::Useful), Ours::All(Category::Idle)]),
     // Whole attempts, with their waits and the back-off after them.
     ("abort", &[Ours::All(Category::Abort), Ours::WaitOfAborted, Ours::All(Category::BackOff)]),
-    ("backoff", &[Ours::All(Category::BackOff)]),
+    ("backoff", &[Ours::All(Category::BackOff), Ours::Ages]),
     ("ts_alloc", &[Ours::All(Category::TimestampAllocation)]),
     ("index", &[Ours::All(Category::Index)]),
     ("wait", &[Ours::WaitOfCommitted]),

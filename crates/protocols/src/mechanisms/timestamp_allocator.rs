@@ -109,6 +109,7 @@ impl<M: Machine> TimestampAllocator<M> {
 
     fn draw_from_clock(&self, core: &M::Core, source: &mut TimestampSource) -> u64 {
         let counter = &*self.counter;
+        core.compute_clock_reads(1);
         let now = core.now();
         // Counted from the first reading. On a host that has been up for long, the clock itself has
         // used up bits that the session's number needs.

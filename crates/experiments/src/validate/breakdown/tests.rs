@@ -80,6 +80,17 @@ fn each_category_has_its_error() {
     assert!((wait.all.median_difference.unwrap() - 0.1).abs() < 1e-9, "{wait:?}");
     assert_eq!(abort.ours, ["abort", "wait of aborted", "back_off"]);
     assert_eq!(of("backoff").one_core.large_rows, 0, "a hundredth is too little");
+    // The ages of WAIT_DIE are drawn within the measured back-off, and belong to `ts_alloc` as well.
+    let times = [(Category::BackOff, 0.01), (Category::TimestampAllocation, 0.02)];
+    let ages = |scheme: &str| {
+        let measured = Measurement { scheme: scheme.to_owned(), ..one.clone() };
+        let row = row(&measured, Shares::new(), &times);
+        ["backoff", "ts_alloc"].map(|name| {
+            let (_, ours) = MAPPING.into_iter().find(|(category, _)| *category == name).unwrap();
+            super::simulated(&row, ours)
+        })
+    };
+    assert_eq!((ages("WAIT_DIE"), ages("MVCC")), ([0.03, 0.02], [0.01, 0.02]));
     assert_eq!(super::errors(&[row(one, Shares::new(), &simulated)]), []);
 }
 
