@@ -45,8 +45,8 @@ pub fn one(engine: &str, shape: &str, extent: &Extent) -> Value {
 pub fn all(quick: bool) -> Value {
     let mut rows = Vec::new();
     for (name, _) in SHAPES {
-        // These two differ from others in their transactions alone.
-        let same = ["surrealmx direct", "fjall single writer"];
+        // These differ from others in their transactions alone.
+        let same = ["kilocore direct", "surrealmx direct", "fjall single writer"];
         for (engine, _) in engines::ALL.iter().filter(|(engine, _)| !same.contains(engine)) {
             let mut row = child(&["one-load", engine, name], quick);
             row["engine"] = (*engine).into();

@@ -39,6 +39,8 @@ fn is_measured(engine: &str, workload: Workload) -> bool {
     use Workload::{AddToFour, Insert, Range, Read, ReadString, Update};
     match engine {
         "kilocore" | "HashMap" => workload != Range,
+        // It writes as `kilocore` does.
+        "kilocore direct" => [Read, ReadString].contains(&workload),
         // Other protocols, for an impression.
         "kilocore NO_WAIT" => [Read, Insert, AddToFour].contains(&workload),
         "kilocore MVCC" => [Read, Update, AddToFour].contains(&workload),

@@ -11,6 +11,10 @@ use crate::engine::{Engine, Shape};
 /// Names of the engines, with what distinguishes them.
 pub const ALL: &[(&str, &str)] = &[
     ("kilocore", "SILO, hash table"),
+    (
+        "kilocore direct",
+        "the same, with the calls on the database that read one row: get_field and get",
+    ),
     ("kilocore NO_WAIT", "NO_WAIT, hash table"),
     ("kilocore ordered", "SILO, ordered table"),
     ("kilocore MVCC", "MVCC, ordered table"),
@@ -49,6 +53,7 @@ pub trait Task {
 pub fn with<T: Task>(name: &str, shape: Shape, task: T) -> T::Outcome {
     match name {
         "kilocore" => task.run(&kilocore::Kilocore::open("SILO", false, shape)),
+        "kilocore direct" => task.run(&kilocore::Kilocore::open_direct("SILO", shape)),
         "kilocore NO_WAIT" => task.run(&kilocore::Kilocore::open("NO_WAIT", false, shape)),
         "kilocore ordered" => task.run(&kilocore::Kilocore::open("SILO", true, shape)),
         "kilocore MVCC" => task.run(&kilocore::Kilocore::open("MVCC", true, shape)),

@@ -159,6 +159,23 @@ impl<'s, M: Machine, P: Protocol<M>> BoundProtocol<'s, M, P> {
         self.protocol.read(self.core, &mut self.worker, record, columns, intent, out)
     }
 
+    /// Calls [`Protocol::read_alone`].
+    ///
+    /// # Safety
+    /// The same condition as for [`BoundProtocol::read_directly`].
+    #[inline(always)]
+    pub unsafe fn read_alone(
+        &self,
+        record: Record<'s, M>,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) -> Option<RowHead> {
+        // SAFETY: the caller promises that the record is of the owner's store, which was made for the
+        // protocol's words.
+        let record = unsafe { RecordRef::new(record) };
+        self.protocol.read_alone(self.core, record, columns, out)
+    }
+
     /// Does the same as [`SessionProtocol::write`], and is inlined.
     ///
     /// # Safety

@@ -74,6 +74,25 @@ pub trait Session: Access {
     /// Returns true between begin and the end of the attempt.
     fn in_transaction(&self) -> bool;
 
+    /// Reads columns of fixed length of one row, as a transaction of its own. Returns true if `out` holds them. Returns false if the
+    /// row is not there, or if nothing but an attempt can tell, which the caller must then begin. `out` can have changed.
+    fn read_alone(&mut self, table: TableId, key: u64, columns: ColumnSet, out: &mut [u8]) -> bool {
+        let _ = (table, key, columns, out);
+        false
+    }
+
+    /// Reads as [`Session::read_alone`] does, also columns of variable length, which it packs into `out`.
+    fn fetch_alone(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let _ = (table, key, columns, out);
+        false
+    }
+
     /// Returns the transaction's priority, if the protocol decides conflicts by age.
     fn priority(&self) -> Option<u64>;
 
@@ -174,6 +193,13 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
     #[inline(always)]
     fn may_be_short(&self) -> bool {
         !M::MODELLED && self.rows.is_bare()
+    }
+
+    /// Returns true if a row can be read without an attempt. Recorded and logged sessions read within attempts, and so do those on
+    /// machines that charge for what an access does.
+    #[inline(always)]
+    fn may_read_alone(&self) -> bool {
+        (!M::MODELLED || M::MINIATURE) && self.rows.is_idle_and_unwatched()
     }
 
     #[inline]
@@ -594,6 +620,22 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
 
     fn in_transaction(&self) -> bool {
         self.rows.is_open()
+    }
+
+    fn read_alone(&mut self, table: TableId, key: u64, columns: ColumnSet, out: &mut [u8]) -> bool {
+        let site = if self.may_read_alone() { self.sites.only() } else { None };
+        site.is_some_and(|site| site.read_alone(table, key, columns, out))
+    }
+
+    fn fetch_alone(
+        &mut self,
+        table: TableId,
+        key: u64,
+        columns: ColumnSet,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let site = if self.may_read_alone() { self.sites.only() } else { None };
+        site.is_some_and(|site| site.fetch_alone(table, key, columns, out))
     }
 
     fn priority(&self) -> Option<u64> {

@@ -2,25 +2,31 @@
 //! and by field.
 
 use criterion::Criterion;
-use kilocore::{ColumnType, Database, Options, Value};
+use kilocore::{ColumnType, Database, Options, Table, Value};
 use std::hint::black_box;
 
 const ROWS: u64 = 1_000_000;
 
+/// Opens a database with a table of [`ROWS`] rows.
+fn loaded(protocol: &str) -> (Database, Table) {
+    let options = Options { protocol: protocol.into(), ..Options::default() };
+    let db = Database::open(options).expect("a database");
+    let columns = [("n", ColumnType::U64), ("name", ColumnType::Bytes(24))];
+    let table = db.table("t").columns(&columns).sized_for(ROWS).create().expect("a table");
+    for first in (0..ROWS).step_by(1000) {
+        let load = db.transact(|tx| {
+            (first..first + 1000)
+                .try_for_each(|key| tx.insert(&table, key, &[Value::U64(key), "x".into()]))
+        });
+        load.expect("loaded");
+    }
+    (db, table)
+}
+
 fn transact(criterion: &mut Criterion) {
     for protocol in Database::protocols() {
-        let options = Options { protocol: protocol.into(), ..Options::default() };
-        let db = Database::open(options).expect("a database");
-        let columns = [("n", ColumnType::U64), ("name", ColumnType::Bytes(24))];
-        let table = db.table("t").columns(&columns).sized_for(ROWS).create().expect("a table");
+        let (db, table) = loaded(protocol);
         let n = table.field::<u64>("n").expect("a column");
-        for first in (0..ROWS).step_by(1000) {
-            let load = db.transact(|tx| {
-                (first..first + 1000)
-                    .try_for_each(|key| tx.insert(&table, key, &[Value::U64(key), "x".into()]))
-            });
-            load.expect("loaded");
-        }
         let mut group = criterion.benchmark_group(protocol);
         // The benchmark repeats the same few rows. So it measures the engine and not the memory behind it.
         let mut key = 0;
@@ -31,6 +37,9 @@ fn transact(criterion: &mut Criterion) {
         group.bench_function("empty", |bench| bench.iter(|| db.transact(|_| Ok(()))));
         group.bench_function("get_field", |bench| {
             bench.iter(|| db.transact(|tx| tx.get_field(n, black_box(next()))))
+        });
+        group.bench_function("get_field_alone", |bench| {
+            bench.iter(|| db.get_field(n, black_box(next())))
         });
         group.bench_function("get_row", |bench| {
             bench.iter(|| {

@@ -435,6 +435,17 @@ impl Database {
         self.run(true, &[], |tx| body(tx))
     }
 
+    /// Runs `read` with a session that runs no transaction meanwhile.
+    #[inline]
+    pub(crate) fn read_alone<T>(
+        &self,
+        read: impl FnOnce(&mut ReadTransaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut turn = self.0.sessions.enter()?;
+        let (session, buffer) = turn.seat.parts();
+        read(&mut ReadTransaction::new(session, buffer, &self.0.catalogue, None))
+    }
+
     /// Runs `body` until it commits, or until it fails for a reason that a retry cannot remove.
     #[inline]
     fn run<T, E: From<Error>>(

@@ -36,6 +36,7 @@
 //! - [`TableRow`]: a struct as a row. [`RowValues`]: all ways to give a row. [`struct@Row`]: a row that was read.
 //! - [`Index`]: a handle of a secondary index, which is created together with its table.
 //! - [`Transaction`]: insert, put, update, add, delete. [`ReadTransaction`]: get, scan, iterate, find.
+//! - [`Database::get`], [`Database::get_field`]: one row, read in a transaction of its own.
 //! - [`Error`]: every failure that the API reports, with the value given and the values allowed.
 //!
 //! The store needs no C library, no asynchronous runtime and no fibers. Those parts of Kilocore that explore and simulate
@@ -54,6 +55,7 @@ mod error;
 mod index;
 mod keys;
 mod options;
+mod point_reads;
 mod reading;
 mod rehearsal;
 mod row;

@@ -391,6 +391,48 @@ impl<'t> ReadTransaction<'t> {
         field.read(out).map(Some).map_err(|mismatch| self.mismatch(field, mismatch))
     }
 
+    /// Reads one column outside of transactions. Returns `None` if a transaction must read it.
+    #[inline]
+    pub(crate) fn read_field_alone<T: ColumnValue>(
+        &mut self,
+        field: Field<T>,
+        key: Key<'_>,
+    ) -> Result<Option<T>, Error> {
+        self.check_field(field, key)?;
+        let Key::Number(number) = key else { return Ok(None) };
+        let mut small = [0; SMALL_BYTES];
+        let (table, columns) = (field.table, field.columns);
+        let value = if field.kind.is_variable() || field.bytes > SMALL_BYTES {
+            let found = self.session.fetch_alone(table, number, columns, self.buffer);
+            if found { Some(field.read(self.buffer)) } else { None }
+        } else {
+            let out = &mut small[..field.bytes];
+            let found = self.session.read_alone(table, number, columns, out);
+            if found { Some(field.read(out)) } else { None }
+        };
+        value.transpose().map_err(|mismatch| self.mismatch(field, mismatch))
+    }
+
+    /// Reads the row `key` outside of transactions. Returns `None` if a transaction must read it.
+    #[inline]
+    pub(crate) fn read_row_alone<'r>(
+        &mut self,
+        table: &'r Table,
+        key: Key<'_>,
+    ) -> Result<Option<Row<'r>>, Error> {
+        let definition = self.own(table)?;
+        definition.check_key(key)?;
+        let Key::Number(number) = key else { return Ok(None) };
+        let (id, all) = (definition.id, definition.all());
+        if !definition.layout.variable().is_empty() {
+            let found = self.session.fetch_alone(id, number, all, self.buffer);
+            return Ok(found.then(|| Row::packed(table, self.buffer)));
+        }
+        let read =
+            |bytes: &mut [u8]| Ok::<_, Error>(self.session.read_alone(id, number, all, bytes));
+        Row::read(table, read)
+    }
+
     /// Returns the error for a column that cannot be read as its field's type.
     #[cold]
     fn mismatch<T>(&self, field: Field<T>, mismatch: Mismatch) -> Error {

@@ -514,6 +514,20 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         out: &mut [u8],
     ) -> Result<RowHead, Abort>;
 
+    /// Reads `columns` of the record's row into `out` as a transaction of its own, which accesses nothing else: the row is what it was
+    /// at one moment of the call. Writes no shared memory. Called between attempts, in an epoch that is pinned. Returns `None`, and
+    /// can have changed `out`, if the protocol has no such read. The caller then begins an attempt.
+    fn read_alone(
+        &self,
+        core: &M::Core,
+        record: RecordRef<'_, M, Self::Words>,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) -> Option<RowHead> {
+        let _ = (core, record, columns, out);
+        None
+    }
+
     /// Writes the record's row. Returns false if an update meets an absent row. The absence then counts as read.
     fn write<'s>(
         &'s self,

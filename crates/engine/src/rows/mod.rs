@@ -273,6 +273,12 @@ impl<'s, M: Machine> Rows<'s, M> {
         self.bare
     }
 
+    /// Returns true between attempts, if attempts are neither recorded nor logged.
+    #[inline(always)]
+    pub fn is_idle_and_unwatched(&self) -> bool {
+        self.unwatched && !self.open
+    }
+
     /// Charges for an access to `record`. Operations that follow each other on one record are one access.
     #[inline(always)]
     fn charge_access(&mut self, record: &Record<'s, M>) {

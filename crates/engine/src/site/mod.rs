@@ -5,7 +5,9 @@
 //! ([`crate::rows`]) defines what a row is and what is recorded. The architecture chooses the site that
 //! executes an access.
 
+mod alone;
 mod announced;
+mod fetch;
 mod locate;
 mod owned;
 mod ranges;
@@ -426,42 +428,6 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         // SAFETY: the record was found in the owner's store.
         let read = unsafe { self.protocol.read_directly(record, columns, intent, out) };
         presence(read).map(Some)
-    }
-
-    /// Reads as [`LocalSite::read_number`] does, also columns of variable length. Replaces the content of `out`.
-    #[inline(always)]
-    pub fn fetch_number(
-        &mut self,
-        table: TableId,
-        key: u64,
-        columns: ColumnSet,
-        intent: Intent,
-        out: &mut Vec<u8>,
-    ) -> Result<Option<bool>, Abort> {
-        let home = self.data.table(table);
-        if home.unfetchable_columns().intersects(columns) {
-            return Ok(None);
-        }
-        let Some(runs) = home.shape().runs_of(columns) else { return Ok(None) };
-        let Some(record) = self.find_whole(home, key)? else { return Ok(None) };
-        let packing = runs.packing();
-        // Without values outside the record the row is packed where it is read.
-        let in_place = !packing.has_values_apart();
-        let held = if in_place { &mut *out } else { &mut self.held };
-        held.resize(packing.held_bytes(), 0);
-        // SAFETY: the record was found in the owner's store.
-        let read = unsafe { self.protocol.read_directly(record, columns, intent, held) };
-        let found = presence(read)?;
-        match found {
-            true if in_place => packing.pack_in_place(out),
-            true => {
-                out.clear();
-                let (core, values) = (self.data.core, self.data.store.values());
-                packing.pack(&self.held, out, |word, out| values.load(core, word, out));
-            }
-            false => out.clear(),
-        }
-        Ok(Some(found))
     }
 
     /// Returns whether rows of `table` can be inserted at once, by [`LocalSite::locate_number`] and [`LocalSite::insert_in`].

@@ -12,6 +12,7 @@ mod levels;
 mod old_failures;
 mod owned;
 mod partitioned_serial;
+mod point_reads;
 mod scripted;
 mod several_sites;
 mod stories;

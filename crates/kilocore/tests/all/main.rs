@@ -7,6 +7,7 @@ mod errors;
 mod indexes;
 mod memory;
 mod money;
+mod point_reads;
 mod scans;
 mod turns;
 mod types;

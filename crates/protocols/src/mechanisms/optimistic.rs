@@ -565,6 +565,22 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
         })
     }
 
+    /// A copy that no writer has disturbed is valid by itself. A writer holds the locks of all its records until it has installed all
+    /// of them, so who reads one of its writes alone finds the others installed or locked.
+    #[inline(always)]
+    fn read_alone(
+        &self,
+        core: &M::Core,
+        record: RecordRef<'_, M, R::Words>,
+        columns: ColumnSet,
+        out: &mut [u8],
+    ) -> Option<RowHead> {
+        match self.rules.read_locks() {
+            None => Some(tid_word::read_consistently(core, &record, columns, out).1),
+            Some(_) => None,
+        }
+    }
+
     #[inline]
     fn write<'s>(
         &'s self,
