@@ -73,6 +73,19 @@ fn rows_of_every_table_read_alone_as_in_a_transaction() {
             db.transact(|tx| tx.insert(&table, 4, &thing(5))).unwrap();
             reads_alike(&db, &table, 4);
         }
+        let old = db.table("changed").column("n", U64).create().unwrap();
+        db.transact(|tx| (0..4).try_for_each(|key| tx.insert(&old, key, &[key.into()]))).unwrap();
+        let changed = db.alter(&old).add("age", I16, 7).add_nullable("note", Text).apply().unwrap();
+        let note = "long ".repeat(50);
+        db.transact(|tx| tx.update(&changed, 2, &[("note", note.as_str().into())])).unwrap();
+        let (age, kept) = (changed.field("age").unwrap(), changed.field("note").unwrap());
+        for key in 0..4 {
+            let found: (Option<i16>, Option<Option<String>>) =
+                (db.get_field(age, key).unwrap(), db.get_field(kept, key).unwrap());
+            assert_eq!(found, (Some(7), Some((key == 2).then(|| note.clone()))), "{protocol}");
+            let row = db.get(&changed, key).unwrap().unwrap();
+            assert_eq!((row.get::<u64>("n").unwrap(), row.get::<i16>("age").unwrap()), (key, 7));
+        }
         let names = db.table("names").key(TextUpTo(9)).column("n", I32).create().unwrap();
         db.transact(|tx| tx.insert(&names, "seven", &[7.into()])).unwrap();
         let n = names.field::<i32>("n").unwrap();
