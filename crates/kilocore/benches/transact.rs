@@ -86,8 +86,34 @@ fn transact(criterion: &mut Criterion) {
     }
 }
 
+/// Sixteen rows a transaction with ascending keys, in a table in key order that grows: one by one, and by one call.
+fn insert_ascending(criterion: &mut Criterion) {
+    for protocol in ["SILO", "NO_WAIT"] {
+        let mut group = criterion.benchmark_group(protocol);
+        for (name, many) in [("insert_16", false), ("insert_many_16", true)] {
+            let db = Database::open(Options { protocol: protocol.into(), ..Options::default() });
+            let db = db.expect("a database");
+            let table = db.table("t").column("n", ColumnType::U64).ordered().create();
+            let table = table.expect("a table");
+            let mut next = 0;
+            group.bench_function(name, |bench| {
+                bench.iter(|| {
+                    let rows = next..next + 16;
+                    next += 16;
+                    db.transact(|tx| match many {
+                        true => tx.insert_many(&table, rows.clone().map(|n| (n, [n.into()]))),
+                        false => rows.clone().try_for_each(|n| tx.insert(&table, n, &[n.into()])),
+                    })
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     transact(&mut criterion);
+    insert_ascending(&mut criterion);
     criterion.final_summary();
 }

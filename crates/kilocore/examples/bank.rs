@@ -19,8 +19,8 @@ fn main() -> Result<(), Error> {
     let accounts = db.table("accounts").columns(&columns).create()?;
     let balance = accounts.field::<i64>("balance")?;
     db.transact(|tx| {
-        (0..ACCOUNTS)
-            .try_for_each(|key| tx.insert(&accounts, key, &["somebody".into(), Value::I64(1000)]))
+        let row = ["somebody".into(), Value::I64(1000)];
+        tx.insert_many(&accounts, (0..ACCOUNTS).map(|key| (key, row)))
     })?;
 
     let (stop, transfers, audits) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));

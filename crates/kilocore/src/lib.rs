@@ -35,7 +35,7 @@
 //! - [`AsKey`]: the types of keys that every method takes: `7`, `"seven"`, `[7, 0, 7]`. A [`Key`] is one of them.
 //! - [`TableRow`]: a struct as a row. [`RowValues`]: all ways to give a row. [`struct@Row`]: a row that was read.
 //! - [`Index`]: a handle of a secondary index, which is created together with its table.
-//! - [`Transaction`]: insert, put, update, add, delete. [`ReadTransaction`]: get, scan, iterate, find.
+//! - [`Transaction`]: insert, insert many, put, update, add, delete. [`ReadTransaction`]: get, scan, iterate, find.
 //! - [`Database::get`], [`Database::get_field`]: one row, read in a transaction of its own.
 //! - [`Error`]: every failure that the API reports, with the value given and the values allowed.
 //!
@@ -53,6 +53,7 @@ mod builder;
 mod database;
 mod error;
 mod index;
+mod insert_many;
 mod keys;
 mod options;
 mod point_reads;

@@ -51,6 +51,12 @@ impl<const N: usize> RowValues for [Value<'_>; N] {
     }
 }
 
+impl<V: RowValues + ?Sized> RowValues for &V {
+    fn given(&self) -> Given<'_> {
+        (**self).given()
+    }
+}
+
 impl RowValues for Vec<Value<'_>> {
     fn given(&self) -> Given<'_> {
         Given::InOrder(self)

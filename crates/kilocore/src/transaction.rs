@@ -14,7 +14,7 @@ const DELETED_AT_A_TIME: usize = 256;
 ///
 /// The transaction sees its own writes. Other transactions do not see them before it has committed. Methods that read are
 /// those of [`ReadTransaction`], and all methods can fail as described there.
-pub struct Transaction<'t>(ReadTransaction<'t>);
+pub struct Transaction<'t>(pub(crate) ReadTransaction<'t>);
 
 impl<'t> Deref for Transaction<'t> {
     type Target = ReadTransaction<'t>;
@@ -61,14 +61,17 @@ impl<'t> Transaction<'t> {
     ) -> Result<(), Error> {
         let (key, definition) = (key.as_key(), self.pack_row(table, values)?);
         definition.check_key(key)?;
-        if self.0.session.insert(definition.id, key, self.0.buffer)? {
-            return Ok(());
+        match self.0.session.insert(definition.id, key, self.0.buffer)? {
+            true => Ok(()),
+            false => Err(self.not_inserted(table, key)),
         }
-        let refused = self.not_unique(definition.id);
-        Err(refused.unwrap_or_else(|| Error::DuplicateKey {
-            table: table.name().into(),
-            key: key.to_owned(),
-        }))
+    }
+
+    /// Returns the reason why the last insertion has changed nothing.
+    #[cold]
+    pub(crate) fn not_inserted(&self, table: &Table, key: Key<'_>) -> Error {
+        let duplicate = || Error::DuplicateKey { table: table.name().into(), key: key.to_owned() };
+        self.not_unique(table.definition().id).unwrap_or_else(duplicate)
     }
 
     /// Returns the error for the unique index that refused the last insert or update, if an index did.

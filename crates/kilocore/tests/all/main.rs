@@ -5,6 +5,7 @@ mod alter;
 mod byte_scans;
 mod errors;
 mod indexes;
+mod insert_many;
 mod memory;
 mod money;
 mod point_reads;
