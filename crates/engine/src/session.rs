@@ -5,7 +5,7 @@ use crate::{
     handed::caught,
     log::Ticket,
     rows::{Rows, Sites, Work},
-    site::Located,
+    site::{LocalSite, Located},
 };
 use machine::{Core, Machine};
 use protocols::{CommitLog, Protocol};
@@ -195,11 +195,12 @@ impl<'s, M: Machine, P: Protocol<M>, A: Architecture<M, P>> SessionOf<'s, M, P, 
         !M::MODELLED && self.rows.is_bare()
     }
 
-    /// Returns true if a row can be read without an attempt. Recorded and logged sessions read within attempts, and so do those on
-    /// machines that charge for what an access does.
+    /// Returns the site at which a row can be read without an attempt, if there is one. Recorded and logged sessions read within
+    /// attempts, and so do those on machines that charge for what an access does.
     #[inline(always)]
-    fn may_read_alone(&self) -> bool {
-        (!M::MODELLED || M::MINIATURE) && self.rows.is_idle_and_unwatched()
+    fn site_between_attempts(&mut self) -> Option<&mut LocalSite<'s, M, P>> {
+        let may = (!M::MODELLED || M::MINIATURE) && self.rows.is_idle_and_unwatched();
+        if may { self.sites.only() } else { None }
     }
 
     #[inline]
@@ -623,7 +624,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
     }
 
     fn read_alone(&mut self, table: TableId, key: u64, columns: ColumnSet, out: &mut [u8]) -> bool {
-        let site = if self.may_read_alone() { self.sites.only() } else { None };
+        let site = self.site_between_attempts();
         site.is_some_and(|site| site.read_alone(table, key, columns, out))
     }
 
@@ -634,7 +635,7 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Session for SessionOf<'_
         columns: ColumnSet,
         out: &mut Vec<u8>,
     ) -> bool {
-        let site = if self.may_read_alone() { self.sites.only() } else { None };
+        let site = self.site_between_attempts();
         site.is_some_and(|site| site.fetch_alone(table, key, columns, out))
     }
 

@@ -73,10 +73,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             return false;
         }
         self.data.store.epochs().pin(self.data.core, self.data.pin);
-        let found = match home.is_ordered() {
-            true => self.data.find_in_order(home, key),
-            false => home.find(self.data.core, key),
-        };
+        let found = self.data.find_number(home, key);
         let is_read = found.is_some_and(|record| read(self, record));
         self.leave_directly();
         is_read

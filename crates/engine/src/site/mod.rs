@@ -248,6 +248,15 @@ impl<'s, M: Machine> SiteData<'s, M> {
         self.store.table(table)
     }
 
+    /// Returns the record of integer key `key` in `home`, if there is one.
+    #[inline(always)]
+    fn find_number(&mut self, home: &'s Table<M>, key: u64) -> Option<Record<'s, M>> {
+        match home.is_ordered() {
+            true => self.find_in_order(home, key),
+            false => home.find(self.core, key),
+        }
+    }
+
     #[inline]
     fn space(&mut self, table: TableId) -> &mut Space {
         let at = table.0 as usize;
@@ -400,11 +409,9 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             return Ok(None);
         }
         self.protocol.approach_directly(home.schema(), key)?;
-        let core = self.data.core;
-        Ok(match self.announced.find(core, home, key) {
+        Ok(match self.announced.find(self.data.core, home, key) {
             Some(record) => Some(record),
-            None if home.is_ordered() => self.data.find_in_order(home, key),
-            None => home.find(core, key),
+            None => self.data.find_number(home, key),
         })
     }
 

@@ -55,7 +55,7 @@ fn number(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
 }
 
-/// What readers have found.
+/// Counts of what the readers of one schedule or more have found.
 #[derive(Debug, Default)]
 struct Seen {
     reads: usize,
