@@ -1,6 +1,6 @@
 //! The traits: a [`Machine`] runs code on cores, and a [`Core`] accesses shared memory.
 
-use crate::{Arena, Breakdown, Category, LinesMoved, Word, Zeroed, cold::Arc};
+use crate::{Arena, Breakdown, Category, LinesMoved, Runs, Word, Zeroed, cold::Arc};
 use std::fmt;
 
 /// State of one modelled cache line. Native machines have none. All zeros is a line that no core has touched.
@@ -185,6 +185,23 @@ pub trait Core {
 
     /// Copies bytes into a record's body, word by word with relaxed stores.
     fn copy_in(&self, line: &Self::Line, offset: usize, words: &[Word], from: &[u8]);
+
+    /// Copies runs of `words`, which are a body from its start, into the front of `into`, as [`Core::copy_out`] does.
+    #[inline(always)]
+    fn copy_runs_out(&self, line: &Self::Line, words: &[Word], runs: &Runs, into: &mut [u8]) {
+        for run in runs {
+            let offset = run.words().start * 8;
+            self.copy_out(line, offset, &words[run.words()], &mut into[run.place()]);
+        }
+    }
+
+    /// Copies the front of `from` into runs of `words`, which are a body from its start, as [`Core::copy_in`] does.
+    #[inline(always)]
+    fn copy_runs_in(&self, line: &Self::Line, words: &[Word], runs: &Runs, from: &[u8]) {
+        for run in runs {
+            self.copy_in(line, run.words().start * 8, &words[run.words()], &from[run.place()]);
+        }
+    }
 
     /// Charges for an access to `bytes` bytes of a body that is not kept ([`Machine::KEEPS_OPAQUE`] is false).
     fn touch(&self, line: &Self::Line, offset: usize, bytes: usize, write: bool);

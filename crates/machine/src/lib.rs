@@ -24,6 +24,7 @@ mod lines_moved;
 pub mod mailbox;
 mod native;
 mod pages;
+mod runs;
 mod settled;
 mod stand_ins;
 mod word;
@@ -40,6 +41,7 @@ pub use explored::{
 };
 pub use lines_moved::{LinesMoved, Movement};
 pub use native::{Native, NativeCore, NativeOptions};
+pub use runs::{Run, Runs};
 pub use settled::{SettledRange, SettledRanges};
 pub use stand_ins::StandIns;
 pub use word::{Word, Zeroed};

@@ -20,7 +20,7 @@ mod waiting;
 
 use crate::{
     Arena, ArenaOptions, Body, Breakdown, Category, Core, Machine, NEVER, OutOfMemory, RunError,
-    Service, Sharing, TimedOut, Word,
+    Runs, Service, Sharing, TimedOut, Word,
     cold::{Arc, Condvar, Mutex},
 };
 use arrivals::Arrivals;
@@ -380,6 +380,16 @@ impl Core for NativeCore {
     #[inline(always)]
     fn copy_in(&self, _: &(), _: usize, words: &[Word], from: &[u8]) {
         copies::copy_in(words, from);
+    }
+
+    #[inline(always)]
+    fn copy_runs_out(&self, _: &(), words: &[Word], runs: &Runs, into: &mut [u8]) {
+        copies::runs_out(words, runs, into);
+    }
+
+    #[inline(always)]
+    fn copy_runs_in(&self, _: &(), words: &[Word], runs: &Runs, from: &[u8]) {
+        copies::runs_in(words, runs, from);
     }
 
     #[inline(always)]

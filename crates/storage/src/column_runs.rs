@@ -4,8 +4,8 @@
 //! be copied, which cache lines they touch, and how the copy is packed. [`KeptRuns`] keeps these answers in a shape.
 
 use crate::shape::Lines;
-use machine::cold::OnceLock;
-use txn::{ColumnSet, ColumnSpan, Packing, RowLayout};
+use machine::{Runs, cold::OnceLock};
+use txn::{ColumnSet, Packing, RowLayout};
 
 /// Number of sets of columns for which a shape has room, a power of two. TPC-C names up to 15 sets of one table.
 const PLACES: usize = 64;
@@ -16,8 +16,8 @@ const NEAR: usize = 4;
 #[derive(Debug)]
 pub struct ColumnRuns {
     columns: ColumnSet,
-    /// The words of the columns. Columns that follow each other are one span.
-    spans: Box<[ColumnSpan]>,
+    /// The words of the columns. Columns that follow each other are one run.
+    runs: Runs,
     lines: u64,
     packing: Packing,
 }
@@ -26,16 +26,16 @@ impl ColumnRuns {
     fn of(layout: &RowLayout, lines: &Lines, columns: ColumnSet) -> ColumnRuns {
         ColumnRuns {
             columns,
-            spans: layout.runs(columns).collect(),
+            runs: Runs::new(layout.runs(columns).map(|span| (span.word, span.bytes))),
             lines: lines.of(columns.and(layout.all())),
             packing: layout.packing(columns),
         }
     }
 
-    /// Returns the words of the columns, in order. Columns that follow each other are one span.
+    /// Returns the words of the columns, in order. Columns that follow each other are one run.
     #[inline(always)]
-    pub fn spans(&self) -> &[ColumnSpan] {
-        &self.spans
+    pub fn runs(&self) -> &Runs {
+        &self.runs
     }
 
     /// Returns the lines that an access to the columns touches ([`crate::Shape::lines_of`]).
@@ -111,7 +111,7 @@ mod tests {
             // A set that has no place is answered by none, and never with the runs of another one.
             let Some(runs) = kept.of(&layout, &lines, columns) else { continue };
             known += 1;
-            let bytes: usize = runs.spans().iter().map(|span| span.bytes as usize).sum();
+            let bytes = runs.runs().bytes();
             assert_eq!(bytes, layout.held_bytes(columns));
             assert_eq!(runs.packing().held_bytes(), bytes);
             assert_eq!(runs.lines(), lines.of(columns));

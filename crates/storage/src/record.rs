@@ -17,7 +17,7 @@ use crate::{
     Values,
     shape::{Role, Shape},
 };
-use machine::{Category, Core, Machine, Word};
+use machine::{Category, Core, Machine, Runs, Word};
 use std::ptr::NonNull;
 use txn::{ColumnSet, ColumnSpan, Digest, RowLayout, TableId, Version};
 
@@ -137,6 +137,12 @@ impl<'s, M: Machine> Record<'s, M> {
     #[inline(always)]
     fn column_words(&self, span: ColumnSpan) -> &'s [Word] {
         self.words(self.shape.columns_at() + span.word as usize, span.words())
+    }
+
+    /// Returns the words of the columns, as far as `runs` lie in them.
+    #[inline(always)]
+    fn body_words(&self, runs: &Runs) -> &'s [Word] {
+        self.words(self.shape.columns_at(), runs.words())
     }
 
     /// Returns the word of the version, where versions are kept.
@@ -259,11 +265,8 @@ impl<'s, M: Machine> Record<'s, M> {
                 return;
             }
             if let Some(runs) = self.shape.runs_of(columns) {
-                for span in runs.spans() {
-                    let (into, behind) = rest.split_at_mut(span.bytes as usize);
-                    rest = behind;
-                    core.copy_out(&header.body_line, 0, self.column_words(*span), into);
-                }
+                let runs = runs.runs();
+                core.copy_runs_out(&header.body_line, self.body_words(runs), runs, rest);
                 core.account(before);
                 return;
             }
@@ -313,11 +316,8 @@ impl<'s, M: Machine> Record<'s, M> {
                 return;
             }
             if let Some(runs) = self.shape.runs_of(columns) {
-                for span in runs.spans() {
-                    let (from, behind) = rest.split_at(span.bytes as usize);
-                    rest = behind;
-                    core.copy_in(&header.body_line, 0, self.column_words(*span), from);
-                }
+                let runs = runs.runs();
+                core.copy_runs_in(&header.body_line, self.body_words(runs), runs, rest);
                 return;
             }
         }
@@ -351,8 +351,9 @@ impl<'s, M: Machine> Record<'s, M> {
         if !M::MODELLED
             && let Some(runs) = self.shape.runs_of(columns)
         {
-            for span in runs.spans() {
-                self.copy_span_to(core, slot, *span);
+            for run in runs.runs() {
+                let (word, bytes) = (run.words().start as u32, run.place().len() as u32);
+                self.copy_span_to(core, slot, ColumnSpan { word, bytes });
             }
             return;
         }

@@ -206,6 +206,12 @@ impl Lines {
         below(to.div_ceil(LINE_BYTES)) & !below(from / LINE_BYTES)
     }
 
+    /// Returns the lines up to the columns, and those of one column.
+    #[inline(always)]
+    pub fn of_one(&self, column: usize) -> u64 {
+        self.front | self.columns[column]
+    }
+
     /// Returns the lines up to the columns, and those of `columns`.
     #[inline(always)]
     pub fn of(&self, columns: ColumnSet) -> u64 {
@@ -414,10 +420,14 @@ impl<M: Machine> Shape<M> {
     /// the record's start. Lines behind the first 64 are left out.
     #[inline(always)]
     pub fn lines_of(&self, columns: ColumnSet) -> u64 {
-        if columns.only().is_none()
-            && let Some(runs) = self.runs_of(columns)
-        {
-            return runs.lines();
+        match columns.only() {
+            Some(column) if column < self.layout.columns() => return self.lines.of_one(column),
+            Some(_) => {}
+            None => {
+                if let Some(runs) = self.runs_of(columns) {
+                    return runs.lines();
+                }
+            }
         }
         // Columns that were added to the table are in another one.
         self.lines.of(columns.and(self.layout.all()))

@@ -30,7 +30,16 @@ pub struct Zipf {
 #[derive(Clone, Debug)]
 enum Shape {
     Uniform,
-    Skewed { zeta_n: f64, two_terms: f64, eta: f64, power: Power },
+    Skewed(Skew),
+}
+
+/// The constants of Gray's formula.
+#[derive(Clone, Debug)]
+struct Skew {
+    zeta_n: f64,
+    two_terms: f64,
+    eta: f64,
+    power: Power,
 }
 
 /// The power function with exponent 1 / (1 - theta).
@@ -58,7 +67,7 @@ impl Zipf {
         // With two ranks no rank is left for the integral, and eta would be 0 / 0.
         let eta = if n == 2 { 0.0 } else { (1.0 - libm::pow(2.0 / n as f64, 1.0 - theta)) / rest };
         let power = Power::of(1.0 / (1.0 - theta));
-        Zipf { n, shape: Shape::Skewed { zeta_n, two_terms, eta, power } }
+        Zipf { n, shape: Shape::Skewed(Skew { zeta_n, two_terms, eta, power }) }
     }
 
     /// Returns the number of ranks.
@@ -67,22 +76,27 @@ impl Zipf {
     }
 
     /// Draws a rank.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&self, stream: &mut Stream) -> u64 {
         match &self.shape {
             Shape::Uniform => stream.below(self.n),
-            Shape::Skewed { zeta_n, two_terms, eta, power } => {
-                let u = stream.unit();
-                let mass = u * zeta_n;
-                if mass < 1.0 {
-                    0
-                } else if mass < *two_terms {
-                    1
-                } else {
-                    let rank = (self.n as f64 * power.raise(eta * u - eta + 1.0)) as u64;
-                    rank.min(self.n - 1)
-                }
-            }
+            Shape::Skewed(skew) => skew.draw(self.n, stream),
+        }
+    }
+}
+
+impl Skew {
+    fn draw(&self, n: u64, stream: &mut Stream) -> u64 {
+        let Skew { zeta_n, two_terms, eta, power } = self;
+        let u = stream.unit();
+        let mass = u * zeta_n;
+        if mass < 1.0 {
+            0
+        } else if mass < *two_terms {
+            1
+        } else {
+            let rank = (n as f64 * power.raise(eta * u - eta + 1.0)) as u64;
+            rank.min(n - 1)
         }
     }
 }

@@ -58,24 +58,30 @@ impl<'s, M: Machine> Announced<'s, M> {
         (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACES.trailing_zeros())) as usize
     }
 
-    /// Returns the record that was announced for `key`, which may have another key.
+    /// Returns the place of `key` and its record, if a row of this table was announced there, which may have another key.
     #[inline(always)]
-    fn get(&self, home: &Table<M>, key: u64) -> Option<Record<'s, M>> {
+    fn place(&self, home: &Table<M>, key: u64) -> Option<(&Place<'s, M>, Record<'s, M>)> {
         if !Self::KEPT {
             return None;
         }
         let place = &self.places[Self::place_of(key)];
         let record = place.record?;
-        let is_it = place.attempt == self.attempt
-            && place.key == key
-            && std::ptr::eq(record.table(), home.shape());
-        is_it.then_some(record)
+        let is_it = place.attempt == self.attempt && std::ptr::eq(record.table(), home.shape());
+        is_it.then_some((place, record))
+    }
+
+    /// Returns the record that was announced for `key`. The record itself may have another key.
+    #[inline(always)]
+    fn get(&self, home: &Table<M>, key: u64) -> Option<Record<'s, M>> {
+        let (place, record) = self.place(home, key)?;
+        (place.key == key).then_some(record)
     }
 
     /// Returns the record of `key`, if it was announced.
     #[inline(always)]
     pub fn find(&self, core: &M::Core, home: &Table<M>, key: u64) -> Option<Record<'s, M>> {
-        self.get(home, key).filter(|record| record.key(core) == key)
+        // A record that has this key is the row's, whatever key it was announced for.
+        self.place(home, key).map(|(_, record)| record).filter(|record| record.key(core) == key)
     }
 
     /// Keeps the record that was announced for `key`.
@@ -85,6 +91,19 @@ impl<'s, M: Machine> Announced<'s, M> {
             let place = Place { attempt: self.attempt, key, record: Some(record) };
             self.places[Self::place_of(key)] = place;
         }
+    }
+
+    /// Prefetches the lines of a row's record that an access to the announced columns touches, and keeps the record.
+    #[inline(always)]
+    fn fetch(
+        &mut self,
+        core: &M::Core,
+        home: &Table<M>,
+        (key, columns): (u64, ColumnSet),
+        record: Record<'s, M>,
+    ) {
+        record.prefetch_lines(core, home.shape().lines_of(columns));
+        self.keep(key, record);
     }
 }
 
@@ -102,16 +121,17 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         if const { P::PLANS } && self.has_planned(home, rows) {
             return;
         }
-        // Prefetches all buckets first, and then what they point to. Other fibers of the core run while they are on their
-        // way.
-        home.prefetch_buckets(core, rows.iter().map(|(key, _)| *key));
-        let columns = rows.iter().fold(ColumnSet::NONE, |all, (_, columns)| all.with(*columns));
-        core.switch_fiber();
-        match home.hot_columns() {
-            None if !M::MODELLED => self.prefetch_whole(home, rows),
-            _ => self.prefetch_parts(home, rows),
+        // Prefetches buckets first, and then what they point to. Other fibers of the core run while they are on their way.
+        if M::MODELLED || home.hot_columns().is_some() || !self.prefetch_by_hash(home, rows) {
+            home.prefetch_buckets(core, rows.iter().map(|(key, _)| *key));
+            core.switch_fiber();
+            match home.hot_columns() {
+                None if !M::MODELLED => self.prefetch_whole(home, rows),
+                _ => self.prefetch_parts(home, rows),
+            }
         }
-        if home.row_layout().apart().intersects(columns) {
+        let apart = home.row_layout().apart();
+        if !apart.is_empty() && rows.iter().any(|(_, columns)| apart.intersects(*columns)) {
             self.prefetch_values(home, rows);
         }
         core.switch_fiber();
@@ -155,29 +175,33 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         Ok(())
     }
 
-    /// Prefetches rows that are one record each, natively.
+    /// Prefetches rows that are one record each and are found by a hash of their key, natively. Returns false, and does nothing, if
+    /// these are others, or if values outside records are announced: mostly after the columns beside them, so that the records
+    /// are known.
     #[inline(always)]
+    fn prefetch_by_hash(&mut self, home: &'s Table<M>, rows: &[(u64, ColumnSet)]) -> bool {
+        let core = self.data.core;
+        let key_of = |row: &(u64, ColumnSet)| row.0;
+        !home.row_layout().apart().intersects(rows[0].1)
+            && home.guess_by_hash(
+                core,
+                rows,
+                key_of,
+                || core.switch_fiber(),
+                |row, record| {
+                    self.announced.fetch(core, home, *row, record);
+                },
+            )
+    }
+
+    /// Prefetches rows that are one record each, natively.
     fn prefetch_whole(&mut self, home: &'s Table<M>, rows: &[(u64, ColumnSet)]) {
         let core = self.data.core;
-        if home.row_layout().apart().intersects(rows[0].1) {
-            // Values outside records are mostly announced after the columns beside them, so the records are known.
-            for (key, columns) in rows {
-                let known = self.announced.get(home, *key);
-                let Some(record) = known.or_else(|| home.guess(core, *key)) else { continue };
-                record.prefetch_lines(core, home.shape().lines_of(*columns));
-                self.announced.keep(*key, record);
-            }
-            return;
+        for row in rows {
+            let known = self.announced.get(home, row.0);
+            let Some(record) = known.or_else(|| home.guess(core, row.0)) else { continue };
+            self.announced.fetch(core, home, *row, record);
         }
-        home.guess_each(
-            core,
-            rows,
-            |(key, _)| *key,
-            |(key, columns), record| {
-                record.prefetch_lines(core, home.shape().lines_of(*columns));
-                self.announced.keep(*key, record);
-            },
-        );
     }
 
     /// Prefetches rows of any kind, on any machine.

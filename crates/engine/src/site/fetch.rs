@@ -37,25 +37,32 @@ impl<M: Machine, P: Protocol<M>> LocalSite<'_, M, P> {
         out: &mut Vec<u8>,
         read: impl FnOnce(&mut Self, &mut [u8]) -> Result<bool, Abort>,
     ) -> Result<bool, Abort> {
-        // Without values outside the record the row is packed where it is read.
-        if !packing.has_values_apart() {
-            out.resize(packing.held_bytes(), 0);
-            let found = read(self, out)?;
-            match found {
-                true => packing.pack_in_place(out),
-                false => out.clear(),
-            }
-            return Ok(found);
-        }
-        let mut held = std::mem::take(&mut self.held);
+        // Without values outside the record the row is packed where it is read. There is one call of `read`, so that the compiler
+        // can put it in here.
+        let apart = packing.has_values_apart();
+        let mut held = std::mem::take(if apart { &mut self.held } else { &mut *out });
         held.resize(packing.held_bytes(), 0);
         let found = read(self, &mut held);
+        if apart {
+            self.pack_apart(packing, held, found == Ok(true), out);
+            return found;
+        }
+        match found {
+            Ok(true) => packing.pack_in_place(&mut held),
+            _ => held.clear(),
+        }
+        *out = held;
+        found
+    }
+
+    /// Packs `held` into `out` if the row was found. Keeps the buffer `held`.
+    #[inline(never)]
+    fn pack_apart(&mut self, packing: &Packing, held: Vec<u8>, found: bool, out: &mut Vec<u8>) {
         out.clear();
-        if found == Ok(true) {
+        if found {
             let (core, values) = (self.data.core, self.data.store.values());
             packing.pack(&held, out, |word, out| values.load(core, word, out));
         }
         self.held = held;
-        found
     }
 }

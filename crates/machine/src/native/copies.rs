@@ -4,7 +4,7 @@
 //! atomic operations. The compiler does not combine them. Longer copies are therefore made in rounds of 16 or 32 bytes, by
 //! vector instructions on x86-64.
 
-use crate::Word;
+use crate::{Runs, Word};
 
 /// Length in bytes from which a copy is a longer one.
 const LONGER: usize = 16;
@@ -63,6 +63,18 @@ pub(super) fn copy_in(words: &[Word], from: &[u8]) {
     }
 }
 
+/// Copies runs of `words` into the front of `into`.
+#[inline(always)]
+pub(super) fn runs_out(words: &[Word], runs: &Runs, into: &mut [u8]) {
+    rounds::runs_out(words, runs, into);
+}
+
+/// Copies the front of `from` into runs of `words`.
+#[inline(always)]
+pub(super) fn runs_in(words: &[Word], runs: &Runs, from: &[u8]) {
+    rounds::runs_in(words, runs, from);
+}
+
 /// Copies less than two words.
 #[inline(always)]
 fn few_in(words: &[Word], from: &[u8]) {
@@ -84,6 +96,16 @@ fn few_in(words: &[Word], from: &[u8]) {
 fn last_word(from: &[u8], rest: usize) -> u64 {
     let end = from.last_chunk().expect("a word at least");
     u64::from_le_bytes(*end) >> (64 - 8 * rest)
+}
+
+/// Returns the last word of a column with these bytes, of which the last word has only some.
+#[inline(always)]
+fn rest_in(from: &[u8]) -> u64 {
+    let rest = from.len() & 7;
+    match from.len() {
+        0..8 => first_bytes_in(from),
+        _ => last_word(from, rest),
+    }
 }
 
 /// Copies the first bytes of a word. There are 1 to 7 of them.
@@ -122,7 +144,7 @@ fn first_bytes_in(from: &[u8]) -> u64 {
 /// exclude writers or detect them. Only columns of one word are read without either, and these are copied as words.
 #[cfg(target_arch = "x86_64")]
 mod rounds {
-    use super::{LONGER, Word};
+    use super::{LONGER, Runs, Word};
     use std::arch::asm;
 
     /// Number of bytes that a round copies.
@@ -154,6 +176,70 @@ mod rounds {
         // atomics.
         unsafe { copy(from.as_ptr(), to, bytes) };
         bytes
+    }
+
+    /// Copies runs of `words` into the front of `into`. A function of its own, because its loops would take the registers of its callers,
+    /// whose other ways are shorter.
+    #[inline(never)]
+    pub fn runs_out(words: &[Word], runs: &Runs, into: &mut [u8]) {
+        assert!(words.len() >= runs.words() && into.len() >= runs.bytes());
+        for run in runs {
+            let (first, at, bytes) = (run.words().start, run.place().start, run.copied());
+            // SAFETY: the runs lie within so many words and bytes. What is copied of each is no more than its words, and ends
+            // within the bytes of all runs.
+            unsafe {
+                let (from, to) = (words.as_ptr().add(first), into.as_mut_ptr().add(at));
+                if bytes == 8 {
+                    to.cast::<[u8; 8]>().write((*from).peek().to_le_bytes());
+                } else if bytes >= LONGER {
+                    copy(from.cast(), to, bytes);
+                } else {
+                    last_out(&words[run.words()], &mut into[run.place()]);
+                }
+            }
+        }
+    }
+
+    /// Copies a last run of few bytes. It is apart, because the usual runs need fewer registers.
+    #[inline(never)]
+    fn last_out(words: &[Word], into: &mut [u8]) {
+        super::words_out(words, into);
+    }
+
+    /// Copies the front of `from` into runs of `words`.
+    #[inline(never)]
+    pub fn runs_in(words: &[Word], runs: &Runs, from: &[u8]) {
+        assert!(words.len() >= runs.words() && from.len() >= runs.bytes());
+        for run in runs {
+            let (first, place) = (run.words().start, run.place());
+            let (whole, rest) = (place.len() & !7, place.len() & 7);
+            // SAFETY: the runs lie within so many words and bytes. A word that begins at a byte of the run is read only where it ends
+            // within the bytes of all runs.
+            unsafe {
+                let (from, to) = (from.as_ptr().add(place.start), words.as_ptr().add(first));
+                if whole == 8 {
+                    (*to).poke(u64::from_le_bytes(from.cast::<[u8; 8]>().read()));
+                } else if whole != 0 {
+                    copy(from, to.cast::<u8>().cast_mut(), whole);
+                }
+                if rest == 0 {
+                    continue;
+                }
+                let last = &*to.add(whole / 8);
+                if run.copied() > place.len() {
+                    let word = u64::from_le_bytes(from.add(whole).cast::<[u8; 8]>().read());
+                    last.poke(word & ((1 << (8 * rest)) - 1));
+                } else {
+                    last.poke(last_in(std::slice::from_raw_parts(from, place.len())));
+                }
+            }
+        }
+    }
+
+    /// Returns the last word of the last run. It is apart, because the usual runs need fewer registers.
+    #[inline(never)]
+    fn last_in(from: &[u8]) -> u64 {
+        super::rest_in(from)
     }
 
     /// Copies `bytes` bytes, at least a short round.
@@ -260,7 +346,19 @@ mod rounds {
 /// Longer copies, word by word.
 #[cfg(not(target_arch = "x86_64"))]
 mod rounds {
-    use super::Word;
+    use super::{Runs, Word};
+
+    pub fn runs_out(words: &[Word], runs: &Runs, into: &mut [u8]) {
+        for run in runs {
+            super::copy_out(&words[run.words()], &mut into[run.place()]);
+        }
+    }
+
+    pub fn runs_in(words: &[Word], runs: &Runs, from: &[u8]) {
+        for run in runs {
+            super::copy_in(&words[run.words()], &from[run.place()]);
+        }
+    }
 
     pub fn copy_out(words: &[Word], into: &mut [u8]) {
         super::words_out(words, into);
@@ -278,6 +376,37 @@ mod rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_are_copied_as_their_columns_are() {
+        let bytes: Vec<u8> = (0..300u32).map(|byte| byte as u8 | 1).collect();
+        for length in 0..90u32 {
+            // Columns before and behind the one of this length, and the last one of a few bytes.
+            for others in [1, 7, 8, 9, 16, 31] {
+                let lengths = [others, length, 40, length, others].map(|length| length.max(1));
+                let (mut word, mut spans) = (0, Vec::new());
+                for length in lengths {
+                    spans.push((word, length));
+                    word += length.div_ceil(8);
+                }
+                let runs = Runs::new(spans.iter().copied());
+                let total = runs.bytes();
+                let fresh = || (0..=word).map(|_| Word::new(!0)).collect::<Vec<_>>();
+                let (together, one_by_one) = (fresh(), fresh());
+                runs_in(&together, &runs, &bytes[..total]);
+                for run in &runs {
+                    copy_in(&one_by_one[run.words()], &bytes[run.place()]);
+                }
+                let held =
+                    |words: &[Word]| words.iter().map(|word| word.peek()).collect::<Vec<_>>();
+                assert_eq!(held(&together), held(&one_by_one), "{lengths:?}");
+                let mut out = vec![0; total + 9];
+                runs_out(&together, &runs, &mut out[..total]);
+                assert_eq!(out[..total], bytes[..total], "{lengths:?}");
+                assert_eq!(out[total..], [0; 9], "{lengths:?}");
+            }
+        }
+    }
 
     #[test]
     fn copies_of_every_length_come_back_and_touch_nothing_else() {

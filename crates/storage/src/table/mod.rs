@@ -541,31 +541,23 @@ impl<M: Machine> Table<M> {
         }
     }
 
-    /// Calls `visit` with each item and the record that its key most likely has ([`Table::guess`]), if it has one.
+    /// Calls `visit` with each item and the record that its key most likely has ([`Table::guess`]), if it has one. Buckets are
+    /// fetched ahead, and `between` is called while some are on their way. Returns false, and does nothing, if the index is none by
+    /// hash.
     #[inline(always)]
-    pub fn guess_each<'s, T>(
+    pub fn guess_by_hash<'s, T>(
         &'s self,
         core: &M::Core,
         items: &[T],
         key_of: impl Fn(&T) -> u64,
+        between: impl FnMut(),
         mut visit: impl FnMut(&T, Record<'s, M>),
-    ) {
-        match &self.index {
-            Index::Hash(index) if !M::MODELLED => {
-                for item in items {
-                    if let Some(offset) = index.guess(core, key_of(item)) {
-                        visit(item, self.record_at(offset));
-                    }
-                }
-            }
-            _ => {
-                for item in items {
-                    if let Some(record) = self.guess(core, key_of(item)) {
-                        visit(item, record);
-                    }
-                }
-            }
-        }
+    ) -> bool {
+        let Index::Hash(index) = &self.index else { return false };
+        index.guess_each(core, items, key_of, between, |item, offset| {
+            visit(item, self.record_at(offset));
+        });
+        true
     }
 
     /// Returns the record that `key` most likely has, judged by its bucket alone. It is used to prefetch the record.

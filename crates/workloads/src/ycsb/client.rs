@@ -87,26 +87,22 @@ impl YcsbClient {
         self.announced.extend(rows.map(|(key, what)| (*key, ColumnSet::one(what.field as usize))));
         access.prefetch(USERTABLE, &self.announced);
     }
+}
 
-    /// Visits up to `most` rows, starting at `key`.
-    fn scan<A: Access + ?Sized>(
-        &mut self,
-        access: &mut A,
-        key: u64,
-        most: u32,
-        columns: ColumnSet,
-    ) -> Result<(), Abort> {
-        let range = KeyRange::new(key, u64::MAX).expect("no key is greater");
-        let (mut left, mut checksum) = (most, self.checksum);
-        let visited =
-            access.scan(USERTABLE, range.into(), Direction::Forward, columns, &mut |_, row| {
-                checksum = value::fold(checksum, row);
-                left -= 1;
-                if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-        self.checksum = checksum;
-        visited
-    }
+/// Visits up to `most` rows, starting at `key`, and folds them into `checksum`.
+fn scan<A: Access + ?Sized>(
+    access: &mut A,
+    (key, most): (u64, u32),
+    columns: ColumnSet,
+    checksum: &mut u64,
+) -> Result<(), Abort> {
+    let range = KeyRange::new(key, u64::MAX).expect("no key is greater");
+    let mut left = most;
+    access.scan(USERTABLE, range.into(), Direction::Forward, columns, &mut |_, row| {
+        *checksum = value::fold(*checksum, row);
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
 }
 
 impl Client for YcsbClient {
@@ -152,8 +148,7 @@ impl Client for YcsbClient {
         }
         let (bytes, whole) = (self.options.field_bytes as usize, self.options.all_fields);
         let all = ColumnSet::first(self.options.fields as usize);
-        for i in 0..self.keys.len() {
-            let (key, what) = (self.keys[i], self.accesses[i]);
+        for (i, (&key, &what)) in self.keys.iter().zip(&self.accesses).enumerate() {
             let column = ColumnSet::one(what.field as usize);
             let (read, read_bytes) = match whole {
                 true => (all, self.row.len()),
@@ -193,7 +188,7 @@ impl Client for YcsbClient {
                     true
                 }
                 Action::Scan(most) => {
-                    self.scan(access, key, most, read)?;
+                    scan(access, (key, most), read, &mut self.checksum)?;
                     true
                 }
             };

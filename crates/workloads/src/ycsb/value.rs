@@ -4,6 +4,12 @@
 /// every byte.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// Number of bytes that are folded into a digest together.
+const BLOCK: usize = 64;
+
+/// Number of sums that are made side by side.
+const LANES: usize = 4;
+
 /// Returns the first stamp of `worker`. Stamps number the worker's transactions, and no other worker has the
 /// same stamps.
 pub(super) fn first_stamp(worker: usize) -> u64 {
@@ -41,26 +47,58 @@ pub(super) fn derive(field: &mut [u8], stamp: u64, access: usize) {
 }
 
 /// Folds the bytes that were read into a digest that depends on every byte.
-#[inline]
+#[inline(always)]
 pub(super) fn fold(digest: u64, field: &[u8]) -> u64 {
-    let (words, rest) = field.as_chunks::<8>();
-    let (blocks, behind) = words.as_chunks::<4>();
-    let mut lanes = [0u64; 4];
-    for block in blocks {
-        // Independent sums, so that the compiler adds several words at a time.
-        for (lane, word) in lanes.iter_mut().zip(block) {
-            *lane = lane.wrapping_add(u64::from_le_bytes(*word));
+    let sum = match (field.first_chunk(), field.last_chunk()) {
+        // Two blocks that overlap are faster than a loop.
+        (Some(first), Some(last)) if field.len() <= 2 * BLOCK => {
+            sum_of(first).wrapping_add(sum_of(last).rotate_left(8))
         }
-    }
-    let sum = lanes.iter().fold(0u64, |sum, lane| sum.wrapping_add(*lane));
-    let sum = behind.iter().fold(sum, |sum, &word| sum.wrapping_add(u64::from_le_bytes(word)));
-    let last = match field.last_chunk::<8>() {
-        _ if rest.is_empty() => 0,
-        // The last word overlaps the one before it, which is faster than to look at single bytes.
-        Some(last) => u64::from_le_bytes(*last).rotate_left(8),
-        None => rest.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
+        _ => sum_of_other(field),
     };
-    digest.rotate_left(1) ^ sum.wrapping_add(last)
+    digest.rotate_left(1) ^ sum
+}
+
+/// Returns the sum of the words of a row, or of a field of less than a block.
+#[inline(never)]
+fn sum_of_other(row: &[u8]) -> u64 {
+    let (blocks, rest) = row.as_chunks();
+    let mut lanes = [0; LANES];
+    for block in blocks {
+        add(&mut lanes, block);
+    }
+    let sum = lanes.iter().fold(0, |sum: u64, lane| sum.wrapping_add(*lane));
+    let last = match row.last_chunk() {
+        _ if rest.is_empty() => 0,
+        Some(last) => sum_of(last),
+        None => sum_of_few(rest),
+    };
+    sum.wrapping_add(last.rotate_left(8))
+}
+
+/// Returns the sum of the words of a block.
+#[inline(always)]
+fn sum_of(block: &[u8; BLOCK]) -> u64 {
+    let mut lanes = [0; LANES];
+    add(&mut lanes, block);
+    lanes.iter().fold(0, |sum: u64, lane| sum.wrapping_add(*lane))
+}
+
+/// Adds the words of a block to independent sums, so that the compiler adds several words at a time.
+#[inline(always)]
+fn add(lanes: &mut [u64; LANES], block: &[u8; BLOCK]) {
+    let (words, _) = block.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let lane = &mut lanes[at % LANES];
+        *lane = lane.wrapping_add(u64::from_le_bytes(*word));
+    }
+}
+
+/// Returns the sum of the words of less than a block. The last of them can be shorter.
+fn sum_of_few(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let last = rest.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    words.iter().fold(last, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)))
 }
 
 #[inline]

@@ -149,6 +149,9 @@ impl Array {
     }
 }
 
+/// Number of buckets that are fetched at the same time: about as many lines as a core can have on their way from memory.
+const FETCHED_TOGETHER: usize = 16;
+
 /// Hash index. It holds offsets and bits of hashes. The caller tells it whether a record has a key, and which key a
 /// record has.
 pub struct HashIndex<M: Machine> {
@@ -239,7 +242,12 @@ impl<M: Machine> HashIndex<M> {
     /// Returns the first bucket of `hash` that has not moved, and the header that it had then.
     #[inline(always)]
     fn reach(&self, core: &M::Core, hash: u64) -> (&Bucket<M>, u64) {
-        let array = self.current(core);
+        self.reach_in(core, self.current(core), hash)
+    }
+
+    /// Does the same, and begins with `array`, which is or was the current one.
+    #[inline(always)]
+    fn reach_in(&self, core: &M::Core, array: Array, hash: u64) -> (&Bucket<M>, u64) {
         let bucket = self.bucket_in(array, hash);
         let header = core.load(&bucket.line, &bucket.header);
         if header & MOVED == 0 || core.is_planted(faults::READS_MOVED_BUCKETS) {
@@ -248,7 +256,7 @@ impl<M: Machine> HashIndex<M> {
         self.reach_from(core, array.next(header), hash)
     }
 
-    /// Does the same, and begins with `array`.
+    /// Does the same. The bucket in the current array has moved.
     #[cold]
     fn reach_from(&self, core: &M::Core, mut array: Array, hash: u64) -> (&Bucket<M>, u64) {
         loop {
@@ -270,7 +278,12 @@ impl<M: Machine> HashIndex<M> {
     /// Asks the host to fetch the bucket of `key`.
     #[inline(always)]
     pub fn prefetch(&self, core: &M::Core, key: u64) {
-        let bucket = self.bucket_in(self.current(core), hash(key));
+        self.prefetch_in(core, self.current(core), hash(key));
+    }
+
+    #[inline(always)]
+    fn prefetch_in(&self, core: &M::Core, array: Array, hash: u64) {
+        let bucket = self.bucket_in(array, hash);
         core.prefetch_line(&bucket.line);
         core.prefetch(std::ptr::from_ref(bucket).cast(), size_of::<Bucket<M>>());
     }
@@ -279,13 +292,44 @@ impl<M: Machine> HashIndex<M> {
     /// call, except on machines that charge for look-ups: there it is used only to prefetch the record.
     #[inline(always)]
     pub fn guess(&self, core: &M::Core, key: u64) -> Option<u64> {
-        let hash = hash(key);
+        self.guess_in(core, self.current(core), hash(key))
+    }
+
+    /// Calls `visit` with each item whose key has an entry, and its likely offset ([`HashIndex::guess`]). The buckets of some items
+    /// are fetched, then `between` is called, then these buckets are searched, and so on.
+    #[inline(always)]
+    pub fn guess_each<T>(
+        &self,
+        core: &M::Core,
+        items: &[T],
+        key_of: impl Fn(&T) -> u64,
+        mut between: impl FnMut(),
+        mut visit: impl FnMut(&T, u64),
+    ) {
+        let array = self.current(core);
+        for items in items.chunks(FETCHED_TOGETHER) {
+            let mut hashes = [0; FETCHED_TOGETHER];
+            for (item, kept) in items.iter().zip(&mut hashes) {
+                *kept = hash(key_of(item));
+                self.prefetch_in(core, array, *kept);
+            }
+            between();
+            for (item, hash) in items.iter().zip(&hashes) {
+                if let Some(offset) = self.guess_in(core, array, *hash) {
+                    visit(item, offset);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn guess_in(&self, core: &M::Core, array: Array, hash: u64) -> Option<u64> {
         // An entry of a bucket that has moved may have been removed since, in the new array.
         let moved_too =
             M::MODELLED && !M::MINIATURE || core.is_planted(faults::GUESSES_IN_MOVED_BUCKETS);
         let bucket = match moved_too {
-            true => self.bucket_in(self.current(core), hash),
-            false => self.reach(core, hash).0,
+            true => self.bucket_in(array, hash),
+            false => self.reach_in(core, array, hash).0,
         };
         bucket.slots().iter().find_map(|slot| {
             let entry = core.load_relaxed(&bucket.line, slot);
