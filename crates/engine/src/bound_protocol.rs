@@ -138,7 +138,17 @@ impl<'s, M: Machine, P: Protocol<M>> BoundProtocol<'s, M, P> {
     /// Does the same as [`SessionProtocol::approach`], and is inlined.
     #[inline(always)]
     pub fn approach_directly(&mut self, table: &TableSchema, key: u64) -> Result<(), Abort> {
-        self.protocol.approach(self.core, &mut self.worker, table, KeyRange::one(key))
+        self.approach_range_directly(table, KeyRange::one(key))
+    }
+
+    /// Does the same for a range of keys.
+    #[inline(always)]
+    pub fn approach_range_directly(
+        &mut self,
+        table: &TableSchema,
+        keys: KeyRange,
+    ) -> Result<(), Abort> {
+        self.protocol.approach(self.core, &mut self.worker, table, keys)
     }
 
     /// Does the same as [`SessionProtocol::read`], and is inlined.

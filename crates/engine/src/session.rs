@@ -499,6 +499,16 @@ impl<M: Machine, P: Protocol<M>, A: Architecture<M, P>> Access for SessionOf<'_,
         columns: ColumnSet,
         visit: &mut Visit<'_>,
     ) -> Result<(), Abort> {
+        if let Keys::Numbers(range) = range
+            && self.may_be_short()
+            && let Some(site) = self.sites.only()
+        {
+            match site.scan_numbers(table, range, direction, columns, visit) {
+                Ok(Some(())) => return Ok(()),
+                Ok(None) => {}
+                Err(abort) => return self.fail(abort),
+            }
+        }
         self.work().access(|work| work.scan(table, range, direction, columns, visit))
     }
 

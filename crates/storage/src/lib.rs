@@ -38,7 +38,10 @@ pub use aside::Absence;
 pub use column_runs::ColumnRuns;
 pub use guard::Guard;
 pub use hot_columns::HotColumns;
-pub use index::{ByteKey, ordered::MOST_ENTRIES as LEAF_ENTRIES};
+pub use index::{
+    ByteKey,
+    ordered::{LeafPath, MOST_ENTRIES as LEAF_ENTRIES},
+};
 pub use key_layout::digest as key_digest;
 pub use loader::StoreLoader;
 pub use ordered_rows::{Leaf, LeafRows, Placed, Sought};

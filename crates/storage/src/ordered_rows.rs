@@ -11,7 +11,7 @@ use machine::{
     cold::{Arc, Mutex},
 };
 use std::ops::{Range, RangeInclusive};
-use txn::TableId;
+use txn::{Direction, TableId};
 
 /// Rows with consecutive keys that were loaded at consecutive slots.
 struct Loaded<K> {
@@ -156,6 +156,29 @@ impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
         (self.copy.first, self.copy.last)
     }
 
+    /// Returns the keys that a scan of the keys between `ends` visits in the leaf, which it has reached at the key `at`.
+    #[inline(always)]
+    pub fn not_visited(&self, ends: (K, K), at: K, direction: Direction) -> RangeInclusive<K> {
+        // A leaf that has taken over its neighbour's range by a merge can contain keys that were already visited there.
+        match direction {
+            Direction::Forward => at..=ends.1,
+            Direction::Backward => ends.0..=at,
+        }
+    }
+
+    /// Returns the key at which a scan of the keys between `ends` goes on behind the leaf. None if the leaf reaches the end of the range.
+    #[inline(always)]
+    pub fn beyond(&self, ends: (K, K), direction: Direction, width: K::Width) -> Option<K> {
+        let (first, last) = self.range();
+        let beyond = match direction {
+            Direction::Forward if last >= ends.1 => return None,
+            Direction::Forward => last.after(width),
+            Direction::Backward if first <= ends.0 => return None,
+            Direction::Backward => first.before(width),
+        };
+        Some(beyond.expect("there are keys between a leaf and the end of the range"))
+    }
+
     /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.copy.entries().len()
@@ -169,6 +192,19 @@ impl<'s, M: Machine, K: TreeKey> LeafRows<'s, M, K> {
     /// Returns the numbers of the keys that are within `range`.
     pub fn within(&self, range: &RangeInclusive<K>) -> Range<usize> {
         positions(self.copy.entries(), range)
+    }
+
+    /// Returns the keys that are within `range`, and their records.
+    #[inline(always)]
+    pub fn records(
+        &self,
+        range: RangeInclusive<K>,
+    ) -> impl DoubleEndedIterator<Item = (K, Record<'s, M>)> {
+        let shape = self.shape;
+        // SAFETY: the leaves of a table's tree hold only offsets of slots of the table's shape.
+        self.copy.entries()[self.within(&range)]
+            .iter()
+            .map(move |(key, offset)| (*key, unsafe { shape.slot_at(*offset) }))
     }
 
     /// Returns key number `at`, in ascending order, and its record.

@@ -6,7 +6,7 @@
 use super::{Sited, Work, tree_key::ScannedKey};
 use machine::Machine;
 use std::ops::ControlFlow;
-use storage::{Absence, LeafRows, Record, Table};
+use storage::{Absence, LeafPath, LeafRows, Record, Table};
 use txn::{Abort, ColumnSet, Direction, TableId};
 
 /// An item that a scan meets at a key.
@@ -21,6 +21,7 @@ enum Met<'s, M: Machine> {
 struct Cursor<'s, M: Machine, K: ScannedKey> {
     site: usize,
     rows: LeafRows<'s, M, K>,
+    path: LeafPath,
 }
 
 impl<'s, M: Machine> Work<'_, 's, M> {
@@ -37,7 +38,7 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         let home = self.table(table);
         let forward = direction == Direction::Forward;
         let mut at = if forward { ends.0 } else { ends.1 };
-        let mut cursors = self.cursors((sites, table), ends, at)?;
+        let mut cursors = self.cursors((sites, table), ends, (at, direction))?;
         loop {
             let turn = |cursor: &Cursor<'s, M, K>| match (cursor.rows.range(), forward) {
                 ((_, last), true) => last,
@@ -69,7 +70,8 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             };
             at = next.expect("there are keys between a leaf and the end of the range");
             for cursor in cursors.iter_mut().filter(|cursor| turn(cursor) == until) {
-                cursor.rows = K::leaf(self.sites.site(cursor.site), table, at)?;
+                let site = self.sites.site(cursor.site);
+                cursor.rows = K::leaf(site, table, at, &mut cursor.path)?;
             }
         }
     }
@@ -79,13 +81,15 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         &mut self,
         (sites, table): (&[usize], TableId),
         ends: (K, K),
-        at: K,
+        (at, direction): (K, Direction),
     ) -> Result<Vec<Cursor<'s, M, K>>, Abort> {
         let schema = self.table(table).schema();
         let read = |&number: &usize| {
             let site = self.sites.site(number);
             site.approach(schema, K::approached(ends))?;
-            Ok(Cursor { site: number, rows: K::leaf(site, table, at)? })
+            let mut path = LeafPath::new(direction);
+            let rows = K::leaf(site, table, at, &mut path)?;
+            Ok(Cursor { site: number, rows, path })
         };
         sites.iter().map(read).collect()
     }
@@ -106,7 +110,7 @@ fn in_order<'s, M: Machine, K: ScannedKey>(
     direction: Direction,
 ) -> Vec<(K, Met<'s, M>)> {
     let mut met = Vec::new();
-    for Cursor { site, rows } in cursors {
+    for Cursor { site, rows, .. } in cursors {
         let records = (0..rows.len()).map(|number| rows.get(number));
         met.extend(records.map(|(key, record)| (key, Met::Record(*site, record))));
         met.extend(rows.aside().iter().map(|(key, absence)| (*key, Met::Absence(*absence))));

@@ -6,7 +6,7 @@
 use super::{Place, Sited, Work, added, recorder::Recorder, tree_key::ScannedKey, undeclared};
 use machine::{Category, Core, Machine};
 use std::ops::{ControlFlow, RangeInclusive};
-use storage::{Absence, ByteKey, LeafRows, Table};
+use storage::{Absence, ByteKey, LeafPath, LeafRows, Table};
 use txn::{
     Abort, ByteRange, ColumnSet, Direction, Intent, Key, KeyKind, Keys, MAX_KEY_BYTES, TableId,
     Visit,
@@ -113,11 +113,10 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         self.sites.site(site).approach(home.schema(), K::approached(ends))?;
         let (forward, width) = (direction == Direction::Forward, home.width::<K>());
         let mut at = if forward { ends.0 } else { ends.1 };
+        let mut path = LeafPath::new(direction);
         loop {
-            let rows = K::leaf(self.sites.site(site), table, at)?;
-            // A leaf that has taken over its neighbour's range by a merge can contain keys that were already
-            // visited there.
-            let within = if forward { at..=ends.1 } else { ends.0..=at };
+            let rows = K::leaf(self.sites.site(site), table, at, &mut path)?;
+            let within = rows.not_visited(ends, at, direction);
             let mut passed_over = PassedOver::new(&rows, &within, direction);
             let mut left = rows.within(&within);
             while let Some(number) = if forward { left.next() } else { left.next_back() } {
@@ -133,14 +132,10 @@ impl<'s, M: Machine> Work<'_, 's, M> {
             if let Some(recorder) = &mut self.rows.recorder {
                 passed_over.up_to(None, home, recorder);
             }
-            let (first, last) = rows.range();
-            let beyond = match forward {
-                true if last >= ends.1 => return Ok(ends),
-                true => last.after(width),
-                false if first <= ends.0 => return Ok(ends),
-                false => first.before(width),
-            };
-            at = beyond.expect("there are keys between a leaf and the end of the range");
+            match rows.beyond(ends, direction, width) {
+                Some(next) => at = next,
+                None => return Ok(ends),
+            }
         }
     }
 }

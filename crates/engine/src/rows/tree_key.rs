@@ -3,16 +3,17 @@
 use super::{Found, Work, recorder::Recorder};
 use crate::site::{Name, Site};
 use machine::Machine;
-use storage::{ByteKey, LeafRows, OrderedKey, Table};
+use storage::{ByteKey, LeafPath, LeafRows, OrderedKey, Table};
 use txn::{Abort, Direction, KeyRange, TableId};
 
 /// A kind of key that rows are scanned by.
 pub(super) trait ScannedKey: OrderedKey {
-    /// Announces the leaf of `at` to the protocol and reads its rows.
+    /// Announces the leaf of `at` to the protocol and reads its rows. `path` has led to the leaf before.
     fn leaf<'s, M: Machine>(
         site: &mut dyn Site<'s, M>,
         table: TableId,
         at: Self,
+        path: &mut LeafPath,
     ) -> Result<LeafRows<'s, M, Self>, Abort>;
 
     /// Returns a range that has the same partitions as the keys between `ends`.
@@ -35,8 +36,9 @@ impl ScannedKey for u64 {
         site: &mut dyn Site<'s, M>,
         table: TableId,
         at: u64,
+        path: &mut LeafPath,
     ) -> Result<LeafRows<'s, M, u64>, Abort> {
-        site.leaf_of_number(table, at)
+        site.leaf_of_number(table, at, path)
     }
 
     fn approached(ends: (u64, u64)) -> KeyRange {
@@ -60,8 +62,9 @@ impl ScannedKey for ByteKey {
         site: &mut dyn Site<'s, M>,
         table: TableId,
         at: ByteKey,
+        path: &mut LeafPath,
     ) -> Result<LeafRows<'s, M, ByteKey>, Abort> {
-        site.leaf_of_bytes(table, at)
+        site.leaf_of_bytes(table, at, path)
     }
 
     /// Returns all keys, because partitions of byte keys depend on digests, which can have any value.

@@ -11,6 +11,7 @@ mod fetch;
 mod locate;
 mod owned;
 mod ranges;
+mod scan;
 mod special;
 
 pub(crate) use special::time_look_up;
@@ -27,8 +28,8 @@ use protocols::{
     mechanisms::timestamp_allocator::{TimestampAllocator, TimestampSource},
 };
 use storage::{
-    ByteKey, Epochs, Heap, LEAF_ENTRIES, Leaf, LeafRows, Piece, Record, RowHead, RowState, Space,
-    Store, SystemMemory, Table, ValueSpace, Values,
+    ByteKey, Epochs, Heap, LEAF_ENTRIES, Leaf, LeafPath, LeafRows, Piece, Record, RowHead,
+    RowState, Space, Store, SystemMemory, Table, ValueSpace, Values,
 };
 use txn::{Abort, AbortReason, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema};
 
@@ -156,14 +157,20 @@ pub(crate) trait Site<'s, M: Machine> {
     /// Announces a scan of `keys` that is about to begin.
     fn approach(&mut self, table: &TableSchema, keys: KeyRange) -> Result<(), Abort>;
 
-    /// Announces the leaf of integer key `at` and reads its rows.
-    fn leaf_of_number(&mut self, table: TableId, at: u64) -> Result<LeafRows<'s, M, u64>, Abort>;
+    /// Announces the leaf of integer key `at` and reads its rows. `path` has led to the leaf before.
+    fn leaf_of_number(
+        &mut self,
+        table: TableId,
+        at: u64,
+        path: &mut LeafPath,
+    ) -> Result<LeafRows<'s, M, u64>, Abort>;
 
-    /// Announces the leaf of byte key `at` and reads its rows.
+    /// Announces the leaf of byte key `at` and reads its rows. `path` has led to the leaf before.
     fn leaf_of_bytes(
         &mut self,
         table: TableId,
         at: ByteKey,
+        path: &mut LeafPath,
     ) -> Result<LeafRows<'s, M, ByteKey>, Abort>;
 
     /// Visits the records in a piece of a table. Returns the next piece, if there is one. See [`Table::walk`].
@@ -687,16 +694,22 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for LocalSite<'s, M, P> {
         SessionProtocol::approach(&mut self.protocol, table, keys)
     }
 
-    fn leaf_of_number(&mut self, table: TableId, at: u64) -> Result<LeafRows<'s, M, u64>, Abort> {
-        self.data.leaf(&mut self.protocol, table, at)
+    fn leaf_of_number(
+        &mut self,
+        table: TableId,
+        at: u64,
+        path: &mut LeafPath,
+    ) -> Result<LeafRows<'s, M, u64>, Abort> {
+        self.data.leaf(&mut self.protocol, table, at, path)
     }
 
     fn leaf_of_bytes(
         &mut self,
         table: TableId,
         at: ByteKey,
+        path: &mut LeafPath,
     ) -> Result<LeafRows<'s, M, ByteKey>, Abort> {
-        self.data.leaf(&mut self.protocol, table, at)
+        self.data.leaf(&mut self.protocol, table, at, path)
     }
 
     fn walk(

@@ -29,7 +29,9 @@ use machine::{
     mailbox::{Cargo, Job, Mailbox},
 };
 use protocols::{Change, CommitLog, Delegated, Images, Prepared, Protocol, Txn, faults};
-use storage::{ByteKey, LeafRows, Piece, Record, RowHead, Shipping, Table, ValueSpace, Values};
+use storage::{
+    ByteKey, LeafPath, LeafRows, Piece, Record, RowHead, Shipping, Table, ValueSpace, Values,
+};
 use txn::{Abort, ColumnSet, Intent, Key, KeyRange, TableId, TableSchema, Version};
 
 /// The way to the core of an owner.
@@ -515,16 +517,22 @@ impl<'s, M: Machine, P: Protocol<M>> Site<'s, M> for OwnedSite<'s, M, P> {
         self.on_metadata(|site| site.approach(table, keys))
     }
 
-    fn leaf_of_number(&mut self, table: TableId, at: u64) -> Result<LeafRows<'s, M, u64>, Abort> {
-        self.on_locks(|site| site.leaf_of_number(table, at))
+    fn leaf_of_number(
+        &mut self,
+        table: TableId,
+        at: u64,
+        path: &mut LeafPath,
+    ) -> Result<LeafRows<'s, M, u64>, Abort> {
+        self.on_locks(|site| site.leaf_of_number(table, at, path))
     }
 
     fn leaf_of_bytes(
         &mut self,
         table: TableId,
         at: ByteKey,
+        path: &mut LeafPath,
     ) -> Result<LeafRows<'s, M, ByteKey>, Abort> {
-        self.on_locks(|site| site.leaf_of_bytes(table, at))
+        self.on_locks(|site| site.leaf_of_bytes(table, at, path))
     }
 
     fn walk(

@@ -12,7 +12,7 @@ use super::{Located, Name, SiteData};
 use crate::bound_protocol::SessionProtocol;
 use machine::{Category, Core, Machine};
 use protocols::faults;
-use storage::{ByteKey, Leaf, LeafRows, OrderedKey, Placed, Record, Sought, Table};
+use storage::{ByteKey, Leaf, LeafPath, LeafRows, OrderedKey, Placed, Record, Sought, Table};
 use txn::{Abort, KeyRange, TableId};
 
 /// A key that tables can be ordered by and that names its record.
@@ -157,17 +157,18 @@ impl<'s, M: Machine> SiteData<'s, M> {
         self.kept_leaves.push(Some(leaf));
     }
 
-    /// Announces the leaf of `at` to the protocol and reads its rows.
+    /// Announces the leaf of `at` to the protocol and reads its rows. `path` has led to the leaf before.
     pub(super) fn leaf<K: OrderedKey>(
         &mut self,
         protocol: &mut dyn SessionProtocol<'s, M>,
         table: TableId,
         at: K,
+        path: &mut LeafPath,
     ) -> Result<LeafRows<'s, M, K>, Abort> {
         let (core, home) = (self.core, self.table(table));
         loop {
             core.account(Category::Index);
-            let leaf = home.leaf_of(core, at);
+            let leaf = home.leaf_along(core, at, path);
             core.account(Category::ConcurrencyControl);
             let filled_only = core.is_planted(faults::PHANTOM_IGNORES_EMPTY_RANGE);
             if !filled_only {
@@ -182,6 +183,7 @@ impl<'s, M: Machine> SiteData<'s, M> {
                 }
                 return Ok(rows);
             }
+            path.forget();
         }
     }
 

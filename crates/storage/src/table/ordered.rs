@@ -6,7 +6,7 @@ use crate::{
     index::{
         ByteKey, TreeKey,
         key::KEY_BUFFER,
-        ordered::{Insertion, NodeSource, Unlinking},
+        ordered::{Insertion, LeafPath, NodeSource, Unlinking},
     },
     key_layout::digest,
     ordered_rows::OrderedRows,
@@ -155,6 +155,18 @@ impl<M: Machine> Table<M> {
     pub fn leaf_of<K: OrderedKey>(&self, core: &M::Core, key: K) -> Leaf<'_, M> {
         let rows = self.ordered::<K>();
         rows.leaf(rows.tree.seek(core, key).0)
+    }
+
+    /// Returns the leaf to which `key` is likely to belong, for a scan that goes from leaf to leaf. [`Table::read_leaf`] tells whether it
+    /// does. If not, the caller calls [`LeafPath::forget`] before it asks again.
+    pub fn leaf_along<K: OrderedKey>(
+        &self,
+        core: &M::Core,
+        key: K,
+        path: &mut LeafPath,
+    ) -> Leaf<'_, M> {
+        let rows = self.ordered::<K>();
+        rows.leaf(rows.tree.leaf_along(core, key, path))
     }
 
     /// Returns what `leaf` holds now, or none if `key` no longer belongs to it.

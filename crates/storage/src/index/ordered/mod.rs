@@ -103,6 +103,7 @@ use machine::{Arena, Core, Machine, OutOfMemory, Place, Shared, Word, Zeroed, co
 pub use node::MOST_ENTRIES;
 use node::{MOST_KEYS, Node, NodeRef, capacity, node_at};
 use std::marker::PhantomData;
+use txn::Direction;
 
 /// Head of the tree.
 #[repr(C, align(64))]
@@ -173,8 +174,33 @@ impl<K: TreeKey> LeafCopy<K> {
     }
 }
 
+/// How a scan has come to a leaf: by a child of the node above it. The neighbour of this child is the next leaf, as long as the node
+/// does not change.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafPath {
+    direction: Direction,
+    above: Option<Step>,
+}
+
+impl LeafPath {
+    /// False on machines that charge for look-ups, so that what a scan costs is not hidden.
+    const fn is_kept<M: Machine>() -> bool {
+        !M::MODELLED || M::MINIATURE
+    }
+
+    /// Returns the path of a scan that has come to no leaf yet.
+    pub fn new(direction: Direction) -> LeafPath {
+        LeafPath { direction, above: None }
+    }
+
+    /// Forgets how the scan has come to its leaf, because this is not the leaf of the key that it wants.
+    pub fn forget(&mut self) {
+        self.above = None;
+    }
+}
+
 /// One node of a way down.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Step {
     offset: u64,
     /// Version under which the node was read.
@@ -328,6 +354,38 @@ impl<M: Machine, K: TreeKey> OrderedIndex<M, K> {
         }
         let value = leaf.position(core, key).ok().map(|at| leaf.value(core, at));
         leaf.is_still(core, version).then_some(value)
+    }
+
+    /// Returns the leaf to which `key` is likely to belong, for a scan that goes from leaf to leaf. The caller looks whether it does, and
+    /// calls [`LeafPath::forget`] if not. Then the next leaf that is returned was that of its key during the call.
+    pub fn leaf_along(&self, core: &M::Core, key: K, path: &mut LeafPath) -> u64 {
+        if let Some(leaf) = self.neighbour(core, path) {
+            return leaf;
+        }
+        loop {
+            let mut above = None;
+            if let Some((leaf, _)) = self.try_descend(core, key, |step| above = Some(step)) {
+                path.above = if LeafPath::is_kept::<M>() { above } else { None };
+                return leaf;
+            }
+        }
+    }
+
+    /// Goes on to the leaf beside the one that `path` has led to, if both are below the same node, and the node has not changed.
+    #[inline(always)]
+    fn neighbour(&self, core: &M::Core, path: &mut LeafPath) -> Option<u64> {
+        let step = path.above.take()?;
+        let node = self.at(step.offset);
+        let child = match path.direction {
+            Direction::Forward => step.child + 1,
+            Direction::Backward => step.child.checked_sub(1)?,
+        };
+        if child >= node.count(core).min(MOST_ENTRIES) {
+            return None;
+        }
+        let leaf = node.value(core, child);
+        path.above = Some(Step { child, ..step });
+        node.is_still(core, step.version).then_some(leaf)
     }
 
     /// Returns the value of `key`.

@@ -17,7 +17,7 @@ mod tests;
 
 use super::{
     OrderedIndex, RedBlackTree, TreeKey,
-    ordered::{Insertion, LeafCopy, NodeSource, Unlinking},
+    ordered::{Insertion, LeafCopy, LeafPath, NodeSource, Unlinking},
 };
 use machine::{Arena, Machine, OutOfMemory, cold::Arc};
 
@@ -97,6 +97,15 @@ impl<M: Machine, K: TreeKey> Tree<M, K> {
         match self {
             Tree::BTree(tree) => tree.seek_from(core, leaf, key),
             Tree::RedBlack(tree) => tree.seek(core, key),
+        }
+    }
+
+    /// Returns the leaf to which `key` is likely to belong: [`OrderedIndex::leaf_along`].
+    #[inline(always)]
+    pub fn leaf_along(&self, core: &M::Core, key: K, path: &mut LeafPath) -> u64 {
+        match self {
+            Tree::BTree(tree) => tree.leaf_along(core, key, path),
+            Tree::RedBlack(tree) => tree.seek(core, key).0,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::{ByteKey, Epochs, index::key::KEY_BUFFER};
 use machine::{Body, Explored, ExploredOptions, Native, NativeOptions, Place, Schedule};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
+use txn::Direction;
 
 /// Keys that are made of numbers and have the order of these numbers.
 trait Numbered: TreeKey {
@@ -155,9 +156,14 @@ impl<'t, M: Machine, K: Numbered> Hand<'t, M, K> {
         self.pinned(core, |hand| {
             let (tree, mut all) = (hand.tree, Vec::new());
             let mut at = if forward { first } else { last };
+            let direction = if forward { Direction::Forward } else { Direction::Backward };
+            let mut path = LeafPath::new(direction);
             loop {
-                let (leaf, _) = tree.seek(core, at);
-                let Some(copy) = tree.read_leaf(core, leaf, at, &mut |_, _| ()) else { continue };
+                let leaf = tree.leaf_along(core, at, &mut path);
+                let Some(copy) = tree.read_leaf(core, leaf, at, &mut |_, _| ()) else {
+                    path.forget();
+                    continue;
+                };
                 let (range, mut entries) = ((copy.first, copy.last), copy.entries().to_vec());
                 assert!(entries.is_sorted_by(|a, b| a.0 < b.0), "{entries:?}");
                 assert!(entries.iter().all(|(key, _)| range.0 <= *key && *key <= range.1));

@@ -1,0 +1,64 @@
+//! Scans in the order of integer keys that are compiled for the protocol, so that reading a row is no call of unknown code.
+
+use super::{LocalSite, presence};
+use machine::Machine;
+use protocols::Protocol;
+use std::ops::ControlFlow;
+use storage::{LeafPath, Table};
+use txn::{Abort, ColumnSet, Direction, Intent, Key, KeyRange, TableId, Visit};
+
+impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
+    /// Scans the rows of `range` as [`txn::Access::scan`] does, if that is possible at once: rows must be one record each, in the order
+    /// of integer keys, the columns must have fixed lengths, and the accesses must not be special. Otherwise returns `None`, has
+    /// done nothing, and leaves the scan to [`crate::rows`].
+    pub fn scan_numbers(
+        &mut self,
+        table: TableId,
+        range: KeyRange,
+        direction: Direction,
+        columns: ColumnSet,
+        visit: &mut Visit<'_>,
+    ) -> Result<Option<()>, Abort> {
+        let home = self.data.table(table);
+        let special = !home.has_whole_rows() || home.special_columns().intersects(columns);
+        if special || !home.is_ordered() {
+            return Ok(None);
+        }
+        let mut row = std::mem::take(&mut self.held);
+        row.clear();
+        row.resize(home.layout().held_bytes(columns), 0);
+        let visited = self.visit_numbers(home, range, direction, (columns, &mut row), visit);
+        self.held = row;
+        visited.map(Some)
+    }
+
+    fn visit_numbers(
+        &mut self,
+        home: &'s Table<M>,
+        range: KeyRange,
+        direction: Direction,
+        (columns, row): (ColumnSet, &mut [u8]),
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Abort> {
+        self.protocol.approach_range_directly(home.schema(), range)?;
+        let (ends, forward) = ((range.first(), range.last()), direction == Direction::Forward);
+        let mut at = if forward { ends.0 } else { ends.1 };
+        let mut path = LeafPath::new(direction);
+        loop {
+            let rows = self.data.leaf(&mut self.protocol, home.id(), at, &mut path)?;
+            let mut left = rows.records(rows.not_visited(ends, at, direction));
+            while let Some((key, record)) = if forward { left.next() } else { left.next_back() } {
+                // SAFETY: the record was found in the owner's store.
+                let read =
+                    unsafe { self.protocol.read_directly(record, columns, Intent::Read, row) };
+                if presence(read)? && visit(Key::Number(key), row) == ControlFlow::Break(()) {
+                    return Ok(());
+                }
+            }
+            match rows.beyond(ends, direction, ()) {
+                Some(next) => at = next,
+                None => return Ok(()),
+            }
+        }
+    }
+}
