@@ -76,6 +76,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/engine/src/owned_sites.rs", "actions of a stage belong to one fiber each"),
     ("crates/engine/src/site/alone.rs", "records found in an owner's store are its protocol's"),
     ("crates/engine/src/site/fetch.rs", "records found in an owner's store are its protocol's"),
+    ("crates/engine/src/site/scan.rs", "records found in an owner's store are its protocol's"),
     ("crates/engine/src/site/mod.rs", "records found in an owner's store are its protocol's"),
     (
         "crates/protocols/src/mechanisms/lock_queue.rs",

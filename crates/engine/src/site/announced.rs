@@ -175,9 +175,9 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         Ok(())
     }
 
-    /// Prefetches rows that are one record each and are found by a hash of their key, natively. Returns false, and does nothing, if
-    /// these are others, or if values outside records are announced: mostly after the columns beside them, so that the records
-    /// are known.
+    /// Prefetches rows that are one record each and are found by a hash of their key, natively. Returns false, and does nothing, if the
+    /// rows are others. It leaves values outside records to [`LocalSite::prefetch_whole`], because they are mostly announced after
+    /// the columns beside them, so that the records are known.
     #[inline(always)]
     fn prefetch_by_hash(&mut self, home: &'s Table<M>, rows: &[(u64, ColumnSet)]) -> bool {
         let core = self.data.core;

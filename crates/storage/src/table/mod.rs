@@ -542,8 +542,8 @@ impl<M: Machine> Table<M> {
     }
 
     /// Calls `visit` with each item and the record that its key most likely has ([`Table::guess`]), if it has one. Buckets are
-    /// fetched ahead, and `between` is called while some are on their way. Returns false, and does nothing, if the index is none by
-    /// hash.
+    /// fetched ahead, and `between` is called while some are on their way. Returns false, and does nothing, if keys are not found by
+    /// their hash.
     #[inline(always)]
     pub fn guess_by_hash<'s, T>(
         &'s self,
