@@ -232,3 +232,68 @@ fn a_queue_keeps_its_order_and_its_memory() {
         assert!(grown < 256 << 10, "{protocol}: {grown} bytes more for the second half");
     }
 }
+
+/// Rows of a range gain and lose values, leave it and come back at other keys. A scan sees all of this at one moment: the sum of
+/// the values never changes.
+#[test]
+fn a_range_is_seen_at_one_moment() {
+    const KEYS: u64 = 400;
+    const ROUNDS: u64 = 150;
+    for protocol in protocols() {
+        let db = open(protocol);
+        let table = db.table("t").column("n", I64).ordered().create().unwrap();
+        let n = table.field::<i64>("n").unwrap();
+        // Half of the keys have rows, so that rows can move. The range has many leaves.
+        let total = db.transact(|tx| {
+            (0..KEYS).step_by(2).try_for_each(|key| tx.insert(&table, key, &[Value::I64(100)]))?;
+            Ok((KEYS / 2 * 100) as i64)
+        });
+        let total = total.unwrap();
+        let change = |mut seed: u64| {
+            for _ in 0..ROUNDS {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let (from, to) = ((seed >> 33) % KEYS, (seed >> 43) % KEYS);
+                let changed = db.transact(|tx| {
+                    let Some(value) = tx.get_field_for_update(n, from)? else { return Ok(()) };
+                    match tx.get_field_for_update(n, to)? {
+                        Some(_) if from == to => {}
+                        Some(other) => {
+                            tx.set_field(n, from, value - 1)?;
+                            tx.set_field(n, to, other + 1)?;
+                        }
+                        None => {
+                            tx.delete(&table, from)?;
+                            tx.insert(&table, to, &[Value::I64(value)])?;
+                        }
+                    }
+                    Ok(())
+                });
+                changed.unwrap();
+            }
+        };
+        thread::scope(|scope| {
+            let writers = [1, 2].map(|seed| scope.spawn(move || change(seed << 32)));
+            while !writers.iter().all(|writer| writer.is_finished()) {
+                for forward in [true, false] {
+                    // An attempt can see what no serial execution shows. Then it is run again, so sums are compared afterwards.
+                    let seen = db.read_only(|tx| {
+                        let mut seen = Vec::new();
+                        let see = |key: Key<'_>, value| {
+                            seen.push((key.number(), value));
+                            ControlFlow::Continue(())
+                        };
+                        match forward {
+                            true => tx.scan_field(n, .., see)?,
+                            false => tx.scan_field_backward(n, .., see)?,
+                        }
+                        Ok(seen)
+                    });
+                    let seen = seen.unwrap();
+                    let sum: i64 = seen.iter().map(|(_, value)| value).sum();
+                    assert_eq!((sum, seen.len() as u64), (total, KEYS / 2), "{protocol}");
+                    assert!(seen.is_sorted_by(|a, b| (a.0 < b.0) == forward), "{protocol}");
+                }
+            }
+        });
+    }
+}
