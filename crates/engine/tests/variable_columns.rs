@@ -5,11 +5,15 @@ use kilocore_engine::{EngineOptions, Session, Start, registry};
 use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
 use protocols::{ProtocolOptions, registry::declarations};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use txn::{Column, ColumnSet, ColumnType, Intent, RowLayout, TableId, TableSchema, push_variable};
+use txn::{
+    Column, ColumnSet, ColumnType, Intent, RowLayout, TableId, TableSchema, held_value,
+    push_variable,
+};
 
 const TABLE: TableId = TableId(0);
 const NUMBER: ColumnSet = ColumnSet::one(0);
 const TEXT: ColumnSet = ColumnSet::one(1);
+const SHORT: ColumnSet = ColumnSet::one(2);
 const ALL: ColumnSet = ColumnSet::first(3);
 
 fn schema() -> TableSchema {
@@ -119,15 +123,42 @@ fn a_number_changes_and_its_row_goes() {
 }
 
 #[test]
-fn a_read_of_a_variable_column_into_a_fixed_buffer_panics() {
+fn a_short_text_is_read_in_held_form() {
+    with_each_protocol(false, |session| {
+        let columns = NUMBER.with(SHORT);
+        let held = RowLayout::of(&schema()).held_bytes(columns);
+        for (number, text) in [(8u64, "another"), (9, ""), (10, "ninechars")] {
+            begin(session);
+            let mut packed = number.to_le_bytes().to_vec();
+            push_variable(&mut packed, Some(text.as_bytes()));
+            assert!(session.update(TABLE, 1.into(), columns, &packed).unwrap());
+            // The transaction sees its own write, and the next one sees it installed.
+            for own in [true, false] {
+                let mut read = vec![0xFF; held];
+                assert!(session.read(TABLE, 1.into(), columns, &mut read).unwrap());
+                let (front, short) = read.split_at(8);
+                assert_eq!((front, held_value(short)), (&packed[..8], Some(text.as_bytes())));
+                session.commit().unwrap();
+                if own {
+                    begin(session);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_read_of_a_value_outside_the_record_into_a_buffer_panics() {
     with_each_protocol(false, |session| {
         begin(session);
-        for columns in [TEXT, ColumnSet::one(2), NUMBER.with(TEXT)] {
+        for columns in [TEXT, ALL, NUMBER.with(TEXT)] {
             let held = RowLayout::of(&schema()).held_bytes(columns);
             let read = || session.read(TABLE, 1.into(), columns, &mut vec![0; held]);
             let panic = catch_unwind(AssertUnwindSafe(read)).unwrap_err();
             let told = panic.downcast_ref::<String>().unwrap();
-            assert_eq!(told, "table \"mixed\": a column of variable length is fetched");
+            let expected =
+                "table \"mixed\": a column whose values lie outside the record is fetched";
+            assert_eq!(told, expected);
         }
         session.rollback();
     });

@@ -35,8 +35,8 @@ pub fn add_words(sums: &mut [u8], deltas: &[u8]) {
 /// The operations that a stored procedure can perform on the database, by table and key, never by pointer.
 ///
 /// The architecture supplies the implementation, locally or by message, so a procedure is written only once. Values
-/// travel in packed form ([`crate::Column`]), in column order without padding (numbers little-endian). Every method
-/// fails with an [`Abort`] that the procedure returns with `?`. After that the attempt
+/// travel in packed form ([`crate::Column`]), in column order without padding (numbers little-endian), except where a method says
+/// otherwise. Every method fails with an [`Abort`] that the procedure returns with `?`. After that the attempt
 /// has ended, and none of its effects remain.
 ///
 /// A table's keys are of one kind, numbers or bytes. A key of the other kind panics. So does a key longer than the
@@ -49,8 +49,9 @@ pub trait Access {
     /// Copies `columns` of the row `key` into `out`. Returns false and leaves `out` unchanged if there is no such
     /// row. The absence then counts as read by the transaction.
     ///
-    /// `out` must be exactly as long as the columns are together. A column of variable length panics:
-    /// [`Access::fetch`] reads it.
+    /// The columns come in held form, in which each has a fixed place ([`crate::Column`]). For columns of fixed length it is the packed
+    /// form, and [`crate::held_value`] returns a value of variable length. `out` must be exactly as long as the columns are together
+    /// ([`crate::RowLayout::held_bytes`]). A column whose values lie outside the record panics: [`Access::fetch`] reads it.
     #[inline(always)]
     fn read(
         &mut self,
@@ -84,7 +85,7 @@ pub trait Access {
         out: &mut [u8],
     ) -> Result<bool, Abort>;
 
-    /// Does the same as [`Access::read_with`] for columns of any type. Replaces the content of `out`.
+    /// Does the same as [`Access::read_with`] for columns of any type, in packed form. Replaces the content of `out`.
     fn fetch(
         &mut self,
         table: TableId,

@@ -89,6 +89,20 @@ impl ColumnType {
         }
     }
 
+    /// Returns true if values lie outside the record.
+    pub const fn is_apart(self) -> bool {
+        self.is_variable() && self.most_bytes() > Column::SHORT_BYTES
+    }
+
+    /// Returns the bytes that a record holds of a column of this type, in which a row can have no value if `nullable` is set.
+    pub const fn held_bytes(self, nullable: bool) -> usize {
+        match self.fixed_bytes() {
+            Some(bytes) => bytes + nullable as usize,
+            None if self.is_apart() => REFERENCE_BYTES,
+            None => LENGTH_BYTES + self.most_bytes(),
+        }
+    }
+
     /// Returns the type with values of at most `most` bytes, if it is one of text or bytes of variable length.
     pub const fn up_to(self, most: u32) -> ColumnType {
         match self {
@@ -174,16 +188,12 @@ impl Column {
 
     /// Returns true if values lie outside the record.
     pub fn is_apart(&self) -> bool {
-        self.kind.is_variable() && self.kind.most_bytes() > Column::SHORT_BYTES
+        self.kind.is_apart()
     }
 
     /// Returns the bytes that a record holds of the column.
     pub fn held_bytes(&self) -> usize {
-        match self.kind.fixed_bytes() {
-            Some(bytes) => bytes + usize::from(self.nullable),
-            None if self.is_apart() => REFERENCE_BYTES,
-            None => LENGTH_BYTES + self.kind.most_bytes(),
-        }
+        self.kind.held_bytes(self.nullable)
     }
 }
 

@@ -31,7 +31,7 @@ pub use history::{
 };
 pub use key::{Key, Keys, OwnedKey, OwnedKeys};
 pub use layout::{ColumnSpan, RowLayout};
-pub use packed::{Fields, Packing, push_variable, split_variable, variable};
+pub use packed::{Fields, Packing, held_value, push_variable, split_variable, variable};
 pub use partitioning::Partitioning;
 pub use plan::Planned;
 pub use procedure::{Client, Conservation, Loader, MayMove, Movable, Workload};

@@ -29,6 +29,18 @@ pub fn split_variable(packed: &[u8]) -> (Option<&[u8]>, &[u8]) {
     (take_variable(&mut rest), rest)
 }
 
+/// Returns the value of variable length of which `held` is the held form, `None` for NULL. The value must lie in the record. In a column
+/// without NULL, `None` stands for the empty value of a record that was never written.
+///
+/// `held` can be a torn read. Then the value means nothing, and the reader's validation rejects it.
+#[inline]
+pub fn held_value(held: &[u8]) -> Option<&[u8]> {
+    let (length, value) = held.split_first_chunk::<LENGTH_BYTES>().expect("a held length");
+    let length = (u32::from_le_bytes(*length) as usize).checked_sub(1)?;
+    // A torn length can be too large.
+    Some(&value[..length.min(value.len())])
+}
+
 /// Removes a value of variable length from the front of `rest`.
 #[inline]
 fn take_variable<'v>(rest: &mut &'v [u8]) -> Option<&'v [u8]> {
@@ -492,9 +504,26 @@ mod tests {
     }
 
     #[test]
+    fn values_are_read_in_held_form() {
+        let layout = layout();
+        let columns = ColumnSet::one(2).with(ColumnSet::one(3));
+        let (name_bytes, few) = (layout.held_bytes(ColumnSet::one(2)), &b"few"[..]);
+        for (name, nick) in [(few, None), (&[9; 10][..], Some(few)), (&[], Some(&[][..]))] {
+            let (mut packed, mut held) = (Vec::new(), Vec::new());
+            layout.push(&mut packed, 2, Some(name));
+            layout.push(&mut packed, 3, nick);
+            let Ok(()) = layout.hold(columns, &packed, &mut held, |_| Ok::<u64, Infallible>(0));
+            assert_eq!(held_value(&held[..name_bytes]), Some(name));
+            assert_eq!(held_value(&held[name_bytes..]), nick);
+        }
+        assert_eq!(held_value(&[0; 9]), None);
+    }
+
+    #[test]
     fn a_torn_length_reads_no_further_than_its_column() {
         let (layout, mut packed) = (layout(), Vec::new());
         let torn = [255; LENGTH_BYTES + 10];
+        assert_eq!(held_value(&torn), Some(&torn[LENGTH_BYTES..]));
         layout.pack(ColumnSet::one(2), &torn, &mut packed, |_, _| ());
         assert_eq!(layout.field(ColumnSet::one(2), &packed, 2), Some(&[255; 10][..]));
         let mut in_place = torn.to_vec();

@@ -25,6 +25,7 @@
 
 mod cell;
 mod distinct;
+mod fold;
 mod index_choice;
 pub mod micro;
 mod movable;

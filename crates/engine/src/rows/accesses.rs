@@ -18,23 +18,20 @@ impl<'s, M: Machine> Work<'_, 's, M> {
         out: &mut [u8],
     ) -> Result<bool, Abort> {
         if added::are_added(self.table(table), columns) {
-            let mut values = Vec::new();
-            let found = self.fetch_added(table, key, columns, intent, &mut values)?;
-            if found {
-                out.copy_from_slice(&values);
-            }
-            return Ok(found);
+            return self.read_added(table, key, columns, intent, out);
         }
         let (record, _) =
             self.locate(table, key, Some(NextAccess { columns, intent, reads: true }))?;
-        let layout = record.record.table().row_layout();
-        if layout.variable().intersects(columns) {
-            panic!(
-                "table {:?}: a column of variable length is fetched",
-                self.table(table).schema().name
-            );
-        }
+        self.check_held(table, columns);
         self.read_row(record, columns, intent, out)
+    }
+
+    /// Panics if a record of `table` does not hold the values of `columns`.
+    pub(super) fn check_held(&self, table: TableId, columns: ColumnSet) {
+        let home = self.table(table);
+        let held = !home.row_layout().apart().intersects(columns);
+        let name = &home.schema().name;
+        assert!(held, "table {name:?}: a column whose values lie outside the record is fetched");
     }
 
     /// Implements [`txn::Access::update`].

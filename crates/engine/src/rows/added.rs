@@ -14,7 +14,7 @@
 
 use super::Work;
 use machine::Machine;
-use std::ops::ControlFlow;
+use std::{convert::Infallible, ops::ControlFlow};
 use storage::{AddedColumns, Table};
 use txn::{Abort, ColumnSet, Intent, Key, TableId, Visit};
 
@@ -29,6 +29,41 @@ pub(super) fn are_added<M: Machine>(home: &Table<M>, columns: ColumnSet) -> bool
 }
 
 impl<'s, M: Machine> Work<'_, 's, M> {
+    /// Implements [`txn::Access::read_with`] for columns of which some were added.
+    #[cold]
+    pub(super) fn read_added(
+        &mut self,
+        table: TableId,
+        key: Key<'_>,
+        columns: ColumnSet,
+        intent: Intent,
+        out: &mut [u8],
+    ) -> Result<bool, Abort> {
+        let home = self.table(table);
+        let own = columns.and(own_columns(home));
+        let (values, mut rest) = out.split_at_mut(home.row_layout().held_bytes(own));
+        if !self.read(table, key, own, intent, values)? {
+            return Ok(false);
+        }
+        for added in home.added() {
+            let wanted = added.of(columns);
+            if wanted.is_empty() {
+                continue;
+            }
+            self.check_held(added.table, wanted);
+            let layout = self.table(added.table).row_layout();
+            let (values, behind) = rest.split_at_mut(layout.held_bytes(wanted));
+            rest = behind;
+            if !self.read(added.table, key, wanted, intent, values)? {
+                let (mut packed, mut held) = (Vec::new(), Vec::new());
+                self.append_defaults(added, wanted, &mut packed);
+                let Ok(()) = layout.hold(wanted, &packed, &mut held, |_| Ok::<u64, Infallible>(0));
+                values.copy_from_slice(&held);
+            }
+        }
+        Ok(true)
+    }
+
     /// Implements [`txn::Access::fetch`] for columns of which some were added.
     #[cold]
     pub(super) fn fetch_added(

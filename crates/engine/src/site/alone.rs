@@ -18,7 +18,7 @@ fn is_present(read: Option<RowHead>) -> bool {
 }
 
 impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
-    /// Reads columns of fixed length of the row of integer key `key`. Returns false if an attempt must read it.
+    /// Reads columns of the row of integer key `key`, in held form. Returns false if an attempt must read it.
     #[inline(always)]
     pub fn read_alone(
         &mut self,
@@ -28,7 +28,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         out: &mut [u8],
     ) -> bool {
         let home = self.data.table(table);
-        if home.special_columns().intersects(columns) {
+        if home.unreadable_columns().intersects(columns) {
             return false;
         }
         self.between_attempts(home, key, |site, record| {

@@ -165,7 +165,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         left.clear();
         for access in plan {
             let home = self.data.table(access.table);
-            let is_special = home.special_columns().intersects(access.columns);
+            let is_special = home.unfetchable_columns().intersects(access.columns);
             let record = if is_special { None } else { self.find_whole(home, access.key)? };
             match record {
                 Some(record) => SessionProtocol::plan(&mut self.protocol, record, access.intent),

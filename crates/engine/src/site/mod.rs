@@ -423,7 +423,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     }
 
     /// Reads the row of integer key `key` if that is possible at once: the row must have no hot columns, its record must
-    /// exist, the columns must have fixed lengths, and the access must not be special. Otherwise returns `None`, has
+    /// exist and hold all values, and the access must not be special. Otherwise returns `None`, has
     /// done nothing, and leaves the access to [`LocalSite::read_specially`] and [`crate::rows`].
     #[inline(always)]
     pub fn read_number(
@@ -435,7 +435,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         out: &mut [u8],
     ) -> Result<Option<bool>, Abort> {
         let home = self.data.table(table);
-        if home.special_columns().intersects(columns) {
+        if home.unreadable_columns().intersects(columns) {
             return Ok(None);
         }
         let Some(record) = self.find_whole(home, key)? else { return Ok(None) };

@@ -25,6 +25,8 @@ pub(super) enum What {
         key: OwnedKey,
         columns: ColumnSet,
         values: Option<Vec<u8>>,
+        /// Set if the values are in held form.
+        held: bool,
         done: Result<bool, Abort>,
     },
     /// A scan, with the rows that it visited.
@@ -91,8 +93,8 @@ impl Watched<'_, '_> {
         done: Result<bool, Abort>,
     ) {
         let values = matches!(done, Ok(true)).then(|| values.to_vec());
-        let what = What::Row { verb, table, key: key.to_owned(), columns, values, done };
-        self.note(from, what);
+        let (key, held) = (key.to_owned(), false);
+        self.note(from, What::Row { verb, table, key, columns, values, held, done });
     }
 
     /// Scans with `scan` and records the rows that it visits.
@@ -127,6 +129,11 @@ fn shown(range: &Keys<'_>, direction: Direction) -> String {
     if direction == Direction::Backward { format!("{ends}, backward") } else { ends }
 }
 
+/// Returns what a reader with this intent does.
+fn reads(intent: Intent) -> &'static str {
+    if intent == Intent::Update { "reads for update" } else { "reads" }
+}
+
 impl Access for Watched<'_, '_> {
     fn read_with(
         &mut self,
@@ -138,8 +145,9 @@ impl Access for Watched<'_, '_> {
     ) -> Result<bool, Abort> {
         let from = self.core.moment();
         let done = self.session.read_with(table, key, columns, intent, out);
-        let verb = if intent == Intent::Update { "reads for update" } else { "reads" };
-        self.row(from, verb, (table, key), (columns, out), done);
+        let values = matches!(done, Ok(true)).then(|| out.to_vec());
+        let (verb, key) = (reads(intent), key.to_owned());
+        self.note(from, What::Row { verb, table, key, columns, values, held: true, done });
         done
     }
 
@@ -153,8 +161,7 @@ impl Access for Watched<'_, '_> {
     ) -> Result<bool, Abort> {
         let from = self.core.moment();
         let done = self.session.fetch(table, key, columns, intent, out);
-        let verb = if intent == Intent::Update { "reads for update" } else { "reads" };
-        self.row(from, verb, (table, key), (columns, out), done);
+        self.row(from, reads(intent), (table, key), (columns, out), done);
         done
     }
 

@@ -302,10 +302,14 @@ impl<'a> Teller<'a> {
                 let id = self.involved(note).map(|id| format!(" ({id})")).unwrap_or_default();
                 line(note.from.step, format!("begins procedure {number}, attempt {attempt}{id}"));
             }
-            What::Row { verb, table, key, columns, values, done } => {
+            What::Row { verb, table, key, columns, values, held, done } => {
                 if self.note_matters(note) {
                     let name = self.tables.name(*table);
-                    let row = values.as_ref().map(|row| self.tables.row(*table, *columns, row));
+                    let shown = |row: &Vec<u8>| match held {
+                        true => self.tables.held_row(*table, *columns, row),
+                        false => self.tables.row(*table, *columns, row),
+                    };
+                    let row = values.as_ref().map(shown);
                     let row = row.filter(|row| !row.is_empty());
                     let row = row.map(|row| format!(": {row}")).unwrap_or_default();
                     line(note.to.step, format!("{verb} {name} {key}{}", ended(done, row)));

@@ -53,6 +53,17 @@ impl Tables {
         table == part || (base(part).is_some() && base(table) == base(part))
     }
 
+    /// Formats `columns` of a row of `table` in held form.
+    pub fn held_row(&self, table: TableId, columns: ColumnSet, values: &[u8]) -> String {
+        let Some(schema) = self.schemas.get(&table) else {
+            return bytes(values);
+        };
+        let mut packed = Vec::new();
+        // Values outside the record are fetched, and so are packed.
+        RowLayout::of(schema).pack(columns, values, &mut packed, |_, _| ());
+        self.row(table, columns, &packed)
+    }
+
     /// Formats packed `columns` of a row of `table`. If `table` is an index, the row belongs to the indexed table.
     pub fn row(&self, table: TableId, columns: ColumnSet, values: &[u8]) -> String {
         let indexed = |(_, schema): &(_, &TableSchema)| schema.indexes.contains(&table);

@@ -49,6 +49,8 @@ pub struct Table<M: Machine> {
     special_columns: ColumnSet,
     /// The special columns without those of variable length.
     unfetchable_columns: ColumnSet,
+    /// The unfetchable columns, and those whose values lie outside records.
+    unreadable_columns: ColumnSet,
     /// The special columns, those that are in a secondary index, and the constant ones.
     involved_columns: ColumnSet,
     /// Set if keys are numbers and each row is one record.
@@ -178,6 +180,7 @@ impl<M: Machine> Table<M> {
             true => special_columns,
             false => special_columns.without(shape.row_layout().variable()),
         };
+        let unreadable_columns = unfetchable_columns.with(shape.row_layout().apart());
         let involved_columns = special_columns.with(shape.schema().constant);
         let plain_inserts = whole_rows
             && shape.schema().indexes.is_empty()
@@ -191,6 +194,7 @@ impl<M: Machine> Table<M> {
             indirect_columns,
             special_columns,
             unfetchable_columns,
+            unreadable_columns,
             involved_columns,
             whole_rows,
             plain_inserts,
@@ -269,6 +273,12 @@ impl<M: Machine> Table<M> {
     #[inline(always)]
     pub fn unfetchable_columns(&self) -> ColumnSet {
         self.unfetchable_columns
+    }
+
+    /// Returns the columns whose reading in held form involves more than a call of the protocol.
+    #[inline(always)]
+    pub fn unreadable_columns(&self) -> ColumnSet {
+        self.unreadable_columns
     }
 
     /// Returns the columns whose update involves more than a call of the protocol with them: the special ones, those that

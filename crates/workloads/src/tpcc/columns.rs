@@ -47,12 +47,10 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Returns the bytes of a value in packed form, which must have a fixed length.
+    /// Returns the bytes of a value in held form. The record must hold it.
     const fn bytes(self) -> usize {
-        match self.kind.fixed_bytes() {
-            Some(bytes) => bytes + self.nullable as usize,
-            None => panic!("values of this column have different lengths"),
-        }
+        assert!(!self.kind.is_apart(), "values of this column lie outside the record");
+        self.kind.held_bytes(self.nullable)
     }
 
     fn column(&self) -> Column {
@@ -74,12 +72,12 @@ const fn nullable(name: &'static str, kind: ColumnType) -> Declared {
 /// The declared columns of a table.
 pub type Columns = &'static [Declared];
 
-/// Some columns of a table in ascending order, whose values have fixed lengths, with their total length.
+/// Some columns of a table in ascending order, whose values lie in the record, with their total length.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// The columns.
     pub set: ColumnSet,
-    /// Total length in bytes, packed.
+    /// Total length in bytes, in held form. If the values have fixed lengths, it is the packed form too.
     pub bytes: usize,
 }
 
@@ -133,7 +131,9 @@ pub mod warehouse {
     /// W_YTD.
     pub const YTD: Part = Part::of(COLUMNS, &[1]);
     /// W_NAME and the address.
-    pub const NAME_AND_ADDRESS: ColumnSet = span(2, 7);
+    pub const NAME_AND_ADDRESS: Part = Part::span(COLUMNS, 2, 7);
+    /// W_NAME.
+    pub const NAME: Part = Part::of(COLUMNS, &[2]);
 }
 
 /// DISTRICT.
@@ -160,7 +160,9 @@ pub mod district {
     /// D_NEXT_O_ID.
     pub const NEXT: Part = Part::of(COLUMNS, &[2]);
     /// D_NAME and the address.
-    pub const NAME_AND_ADDRESS: ColumnSet = span(3, 8);
+    pub const NAME_AND_ADDRESS: Part = Part::span(COLUMNS, 3, 8);
+    /// D_NAME, which is as long as W_NAME.
+    pub const NAME: Part = Part::of(COLUMNS, &[3]);
 }
 
 /// CUSTOMER.
@@ -200,11 +202,11 @@ pub mod customer {
     /// C_DISCOUNT and C_CREDIT.
     pub const TERMS: Part = Part::of(COLUMNS, &[4, 5]);
     /// C_LAST.
-    pub const LAST: ColumnSet = ColumnSet::one(10);
+    pub const LAST: Part = Part::of(COLUMNS, &[10]);
     /// C_FIRST, C_MIDDLE and C_LAST.
-    pub const NAMES: ColumnSet = span(8, 10);
+    pub const NAMES: Part = Part::span(COLUMNS, 8, 10);
     /// Further columns that a payment shows: limit, date, names, address, phone.
-    pub const SHOWN: ColumnSet = span(6, 16);
+    pub const SHOWN: Part = Part::span(COLUMNS, 6, 16);
     /// Number of C_DATA.
     pub const DATA: usize = 17;
     /// Largest length of C_DATA.
@@ -293,10 +295,10 @@ pub mod item {
     ];
     /// I_PRICE.
     pub const PRICE: Part = Part::of(COLUMNS, &[0]);
-    /// Number of I_DATA.
-    pub const DATA: usize = 3;
+    /// I_NAME.
+    pub const NAME: Part = Part::of(COLUMNS, &[2]);
     /// I_NAME and I_DATA.
-    pub const TEXTS: ColumnSet = span(2, DATA);
+    pub const TEXTS: Part = Part::span(COLUMNS, 2, 3);
 }
 
 /// STOCK.
@@ -327,8 +329,11 @@ pub mod stock {
 
     /// Returns S_DIST_xx of district number `district`, and S_DATA.
     #[inline]
-    pub fn texts(district: u64) -> ColumnSet {
-        ColumnSet::one(4 + district as usize).with(ColumnSet::one(14))
+    pub fn texts(district: u64) -> Part {
+        // The places of all districts are as long as that of the first one.
+        const OF_FIRST: Part = Part::of(COLUMNS, &[4, 14]);
+        let set = ColumnSet::one(4 + district as usize).with(ColumnSet::one(14));
+        Part { set, ..OF_FIRST }
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::client::Desk;
 use super::columns::{CUSTOMER, DISTRICT, ITEM, NEW_ORDER, ORDER, ORDER_BY_CUSTOMER, ORDER_LINE};
+use super::columns::{Part, customer, district, item, line, stock, warehouse};
 use super::columns::{STOCK, WAREHOUSE};
-use super::columns::{customer, district, item, line, stock, warehouse};
 use super::draw::{Line, MOST_LINES};
 use super::keys::Place;
 use super::row::{Row, amount, fetch, packed, put, word};
 use super::text::is_original;
-use txn::{Abort, Access, ColumnSet, Intent, split_variable, variable};
+use txn::{Abort, Access, Intent, held_value};
 
 /// Number of units in 1. Taxes and discounts are in units of 0.0001.
 const WHOLE: i64 = 10_000;
@@ -17,8 +17,8 @@ impl Desk {
     /// Prefetches the items of an order.
     pub(super) fn announce_items<A: Access + ?Sized>(&mut self, access: &mut A, lines: &[Line]) {
         if self.options.prefetch {
-            let texts = if self.options.full_schema() { item::TEXTS } else { ColumnSet::NONE };
-            let columns = item::PRICE.set.with(texts);
+            let texts = if self.options.full_schema() { item::TEXTS } else { Part::NONE };
+            let columns = item::PRICE.set.with(texts.set);
             self.rows.clear();
             self.rows.extend(lines.iter().map(|line| (line.item, columns)));
             access.prefetch(ITEM, &self.rows);
@@ -35,8 +35,8 @@ impl Desk {
         if self.options.prefetch {
             let (rows, options) = (&mut self.rows, &self.options);
             let full = options.full_schema();
-            let texts = if full { stock::texts(place.district) } else { ColumnSet::NONE };
-            let columns = stock::NUMBERS.set.with(texts);
+            let texts = if full { stock::texts(place.district) } else { Part::NONE };
+            let columns = stock::NUMBERS.set.with(texts.set);
             rows.clear();
             rows.extend(lines.map(|line| (options.stock(line.supplier, line.item), columns)));
             access.prefetch(STOCK, rows);
@@ -160,8 +160,8 @@ impl Desk {
         let row = found.ok_or_else(Abort::user)?;
         let mut is_branded = false;
         if self.options.full_schema() {
-            let (_, data) = split_variable(&row[part.bytes..]);
-            is_branded = variable(data).is_some_and(is_original);
+            let data = &row[part.bytes + item::NAME.bytes..];
+            is_branded = held_value(data).is_some_and(is_original);
         }
         self.digest.add(row);
         Ok((amount(row, 0), is_branded))
@@ -193,7 +193,7 @@ impl Desk {
         if self.options.full_schema() {
             let (info, data) = row[part.bytes..].split_at(line::INFO_BYTES);
             entry[line::NUMBERS.bytes..].copy_from_slice(info);
-            is_both = is_branded && variable(data).is_some_and(is_original);
+            is_both = is_branded && held_value(data).is_some_and(is_original);
         }
         access.update(stored.0, stored.1.into(), stock::NUMBERS.set, &numbers)?;
         Ok(is_both)

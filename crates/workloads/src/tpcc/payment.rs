@@ -7,10 +7,14 @@ use super::draw::Who;
 use super::keys::Place;
 use super::row::{Row, amount, increase, packed, word};
 use std::io::Write;
-use txn::{Abort, Access, ColumnSet, Intent, TableId, variable};
+use txn::{Abort, Access, ColumnSet, Intent, TableId, held_value};
 
 /// Offset of C_CREDIT in the columns of a customer that a payment reads.
 const CREDIT: usize = 32;
+
+/// Bytes of the name of a warehouse or a district, in held form.
+const NAME_BYTES: usize = warehouse::NAME.bytes;
+const _: () = assert!(NAME_BYTES == district::NAME.bytes);
 
 impl Desk {
     /// Processes a payment.
@@ -79,7 +83,7 @@ impl Desk {
         access: &mut A,
         row: (TableId, u64),
         sum: Part,
-        texts: ColumnSet,
+        texts: Part,
         paid: i64,
     ) -> Result<(), Abort> {
         if !self.options.full_schema() {
@@ -93,7 +97,8 @@ impl Desk {
         let found = self.buffers.read(access, row, (part, texts), intent)?;
         let shown = &found[part.bytes..];
         // The name comes first.
-        self.remark.extend_from_slice(variable(shown).unwrap_or(&[]));
+        let name = held_value(&shown[..NAME_BYTES]);
+        self.remark.extend_from_slice(name.unwrap_or(&[]));
         self.digest.add(shown);
         if adds_at_commit {
             return increase(access, row, sum, &paid.to_le_bytes());
@@ -129,7 +134,7 @@ impl Desk {
             return Ok(());
         }
         let data = ColumnSet::one(customer::DATA);
-        let row = self.buffers.read(access, buyer, (Part::NONE, data), Intent::Update)?;
+        let row = self.buffers.fetch(access, buyer, data, Intent::Update)?;
         let layout = self.layouts.of(CUSTOMER);
         let (from, of) = (residence, place);
         self.text.clear();

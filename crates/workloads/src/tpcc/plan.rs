@@ -18,19 +18,19 @@ impl Desk {
                 self.plan_order(place, customer, &lines[..count], out);
             }
             Drawn::Payment { place, residence, who, .. } => {
-                let ytd = warehouse::YTD.set.with(warehouse::NAME_AND_ADDRESS);
+                let ytd = warehouse::YTD.set.with(warehouse::NAME_AND_ADDRESS.set);
                 out.push(Planned::write(WAREHOUSE, place.warehouse, ytd));
-                let ytd = district::YTD.set.with(district::NAME_AND_ADDRESS);
+                let ytd = district::YTD.set.with(district::NAME_AND_ADDRESS.set);
                 out.push(Planned::write(DISTRICT, self.options.district(place), ytd));
                 if let Who::Number(number) = who {
-                    let paid = customer::PAID_AND_TERMS.set.with(customer::SHOWN);
+                    let paid = customer::PAID_AND_TERMS.set.with(customer::SHOWN.set);
                     let buyer = self.options.customer(residence, number);
                     out.push(Planned::write(CUSTOMER, buyer, paid));
                 }
                 out.push(Planned::whole(HISTORY, self.history));
             }
             Drawn::OrderStatus { place, who: Who::Number(number) } => {
-                let shown = customer::BALANCE.set.with(customer::NAMES);
+                let shown = customer::BALANCE.set.with(customer::NAMES.set);
                 out.push(Planned::read(CUSTOMER, self.options.customer(place, number), shown));
             }
             Drawn::StockLevel { place, .. } => {
@@ -45,11 +45,11 @@ impl Desk {
         out.push(Planned::read(WAREHOUSE, place.warehouse, warehouse::TAX.set));
         let next = district::TAX_AND_NEXT.set;
         out.push(Planned::write(DISTRICT, self.options.district(place), next));
-        let shown = customer::TERMS.set.with(customer::LAST);
+        let shown = customer::TERMS.set.with(customer::LAST.set);
         out.push(Planned::read(CUSTOMER, self.options.customer(place, customer), shown));
         for line in lines {
-            out.push(Planned::read(ITEM, line.item, item::PRICE.set.with(item::TEXTS)));
-            let changed = stock::NUMBERS.set.with(stock::texts(place.district));
+            out.push(Planned::read(ITEM, line.item, item::PRICE.set.with(item::TEXTS.set)));
+            let changed = stock::NUMBERS.set.with(stock::texts(place.district).set);
             out.push(Planned::write(STOCK, self.options.stock(line.supplier, line.item), changed));
         }
     }

@@ -1,10 +1,11 @@
 //! Accesses values in packed rows, and rows that always exist.
 
 use super::columns::{self, Part};
+use crate::fold::{BLOCK, fold};
 use txn::{Abort, Access, ColumnSet, Intent, RowLayout, TableId};
 
 /// Buffer size in bytes. It is larger than any [`Part`] of a row that a transaction reads at once.
-pub(super) const BUFFER: usize = 64;
+pub(super) const BUFFER: usize = 192;
 
 /// Length of an integer that can be NULL, in a packed row.
 const NULLABLE_BYTES: usize = 9;
@@ -118,9 +119,9 @@ pub(super) fn fetch<'b, A: Access + ?Sized>(
 #[derive(Clone, Debug)]
 pub(super) struct Buffers {
     full: bool,
-    /// Columns of fixed length.
+    /// Columns that lie in the record.
     pub fixed: [u8; BUFFER],
-    /// Columns of any type.
+    /// Columns of any type, packed.
     any: Vec<u8>,
 }
 
@@ -130,23 +131,20 @@ impl Buffers {
         Buffers { full, fixed: [0; BUFFER], any: Vec::new() }
     }
 
-    /// Reads `part` of a row, and in the full schema `texts` too, which come behind it and can have any type.
+    /// Reads `part` of a row, and in the full schema `texts` too, which come behind it.
     /// Returns `None` if there is no such row.
     #[inline]
     pub fn find<A: Access + ?Sized>(
         &mut self,
         access: &mut A,
         (table, key): (TableId, u64),
-        (part, texts): (Part, ColumnSet),
+        (part, texts): (Part, Part),
         intent: Intent,
     ) -> Result<Option<&[u8]>, Abort> {
-        if self.full {
-            let columns = part.set.with(texts);
-            let found = access.fetch(table, key.into(), columns, intent, &mut self.any)?;
-            return Ok(found.then_some(&self.any[..]));
-        }
-        let out = &mut self.fixed[..part.bytes];
-        let found = access.read_with(table, key.into(), part.set, intent, out)?;
+        let texts = if self.full { texts } else { Part::NONE };
+        let (columns, out) =
+            (part.set.with(texts.set), &mut self.fixed[..part.bytes + texts.bytes]);
+        let found = access.read_with(table, key.into(), columns, intent, out)?;
         Ok(found.then_some(out))
     }
 
@@ -156,12 +154,26 @@ impl Buffers {
         &mut self,
         access: &mut A,
         (table, key): (TableId, u64),
-        columns: (Part, ColumnSet),
+        columns: (Part, Part),
         intent: Intent,
     ) -> Result<&[u8], Abort> {
         match self.find(access, (table, key), columns, intent)? {
             Some(row) => Ok(row),
             None => lost(table, key),
+        }
+    }
+
+    /// Reads columns of any type of a row that was loaded and is never deleted. They come packed.
+    pub fn fetch<A: Access + ?Sized>(
+        &mut self,
+        access: &mut A,
+        (table, key): (TableId, u64),
+        columns: ColumnSet,
+        intent: Intent,
+    ) -> Result<&[u8], Abort> {
+        match access.fetch(table, key.into(), columns, intent, &mut self.any)? {
+            true => Ok(&self.any),
+            false => lost(table, key),
         }
     }
 }
@@ -194,6 +206,10 @@ impl Digest {
     /// Adds `bytes` to the digest.
     #[inline]
     pub(super) fn add(&mut self, bytes: &[u8]) {
+        if bytes.len() >= BLOCK {
+            self.0 = fold(self.0, bytes);
+            return;
+        }
         let (words, rest) = bytes.as_chunks::<8>();
         let mut digest = self.0;
         for word in words {

@@ -5,6 +5,7 @@ use super::keys::Keys;
 use super::mix::{Action, Mix};
 use super::{USERTABLE, YcsbOptions, value};
 use crate::distinct::KeyDraw;
+use crate::fold::fold;
 use crate::stream::Stream;
 use crate::zipf::Zipf;
 use std::ops::ControlFlow;
@@ -99,7 +100,7 @@ fn scan<A: Access + ?Sized>(
     let range = KeyRange::new(key, u64::MAX).expect("no key is greater");
     let mut left = most;
     access.scan(USERTABLE, range.into(), Direction::Forward, columns, &mut |_, row| {
-        *checksum = value::fold(*checksum, row);
+        *checksum = fold(*checksum, row);
         left -= 1;
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
@@ -158,13 +159,13 @@ impl Client for YcsbClient {
                 Action::Read => {
                     let row = &mut self.row[..read_bytes];
                     let found = access.read(USERTABLE, key.into(), read, row)?;
-                    self.checksum = value::fold(self.checksum, row);
+                    self.checksum = fold(self.checksum, row);
                     found
                 }
                 Action::Update if self.options.read_modify_write => {
                     let row = &mut self.row[..read_bytes];
                     access.read_for_update(USERTABLE, key.into(), read, row)?;
-                    self.checksum = value::fold(self.checksum, row);
+                    self.checksum = fold(self.checksum, row);
                     // Only the drawn field of the fields that were read is written.
                     let at = if whole { what.field as usize * bytes } else { 0 };
                     let field = &mut row[at..at + bytes];

@@ -1,6 +1,6 @@
 //! Implements a database for one transaction at a time: maps, an undo list, and mistakes on request.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, convert::Infallible};
 use txn::{
     Abort, AbortReason, Access, Action, Client, ColumnSet, Direction, Intent, Key, KeyRange, Keys,
     Loader, RowLayout, Schema, TableId, Visit, Workload,
@@ -259,7 +259,10 @@ impl Access for Store {
         let key = self.number_of(key);
         self.step(|| Event::Read(table, key, columns, intent))?;
         let Some(row) = self.rows.get(&(table, key)) else { return Ok(false) };
-        out.copy_from_slice(&self.pick(table, columns, row));
+        let (picked, mut held) = (self.pick(table, columns, row), Vec::new());
+        let apart = |_: &[u8]| -> Result<u64, Infallible> { panic!("such a column is fetched") };
+        let Ok(()) = self.layout(table).hold(columns, &picked, &mut held, apart);
+        out.copy_from_slice(&held);
         Ok(true)
     }
 
