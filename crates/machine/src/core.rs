@@ -189,7 +189,7 @@ pub trait Core {
     /// Copies runs of `words`, which are a body from its start, into the front of `into`, as [`Core::copy_out`] does.
     #[inline(always)]
     fn copy_runs_out(&self, line: &Self::Line, words: &[Word], runs: &Runs, into: &mut [u8]) {
-        for run in runs {
+        for run in runs.iter() {
             let offset = run.words().start * 8;
             self.copy_out(line, offset, &words[run.words()], &mut into[run.place()]);
         }
@@ -198,7 +198,7 @@ pub trait Core {
     /// Copies the front of `from` into runs of `words`, which are a body from its start, as [`Core::copy_in`] does.
     #[inline(always)]
     fn copy_runs_in(&self, line: &Self::Line, words: &[Word], runs: &Runs, from: &[u8]) {
-        for run in runs {
+        for run in runs.iter() {
             self.copy_in(line, run.words().start * 8, &words[run.words()], &from[run.place()]);
         }
     }

@@ -2,13 +2,21 @@
 
 use std::ops::Range;
 
+/// Number of equal runs from which they are copied in a loop of their own.
+const FEWEST_EQUAL: usize = 3;
+
 /// Some runs of words of one place. In a buffer their bytes follow each other without gaps.
 ///
 /// It is worked out once which words and which bytes the runs touch at most. So one look at two lengths shows that a copy
 /// of all runs touches nothing else.
 #[derive(Debug)]
 pub struct Runs {
-    runs: Box<[Run]>,
+    /// Runs of which a word or at least two words can be copied, up to several equal ones.
+    usual: Box<[Run]>,
+    /// The runs behind the usual ones.
+    rest: Box<[Run]>,
+    /// Number of runs at the front of `rest` that are equally long and equally far from one another.
+    equal: usize,
     words: usize,
     bytes: usize,
 }
@@ -26,7 +34,7 @@ impl Runs {
     /// Returns the runs that begin at these words and have so many bytes, in the order in which a buffer has them. No run is empty.
     pub fn new(runs: impl IntoIterator<Item = (u32, u32)>) -> Runs {
         let (mut at, mut words) = (0, 0);
-        let mut runs: Box<[Run]> = runs
+        let mut usual: Vec<Run> = runs
             .into_iter()
             .map(|(word, bytes)| {
                 let run = Run { word, bytes, at, copied: bytes };
@@ -35,13 +43,19 @@ impl Runs {
                 run
             })
             .collect();
-        for run in &mut runs {
+        for run in &mut usual {
             let whole = run.bytes.next_multiple_of(8);
             if run.at + whole <= at {
                 run.copied = whole;
             }
         }
-        Runs { runs, words, bytes: at as usize }
+        let is_usual = |from: &usize| {
+            let run = usual[*from];
+            (run.copied == 8 || run.copied >= 16) && equal_at_front(&usual[*from..]) == 0
+        };
+        let rest = usual.split_off((0..usual.len()).take_while(is_usual).count());
+        let equal = equal_at_front(&rest);
+        Runs { usual: usual.into(), rest: rest.into(), equal, words, bytes: at as usize }
     }
 
     /// Returns the number of words of the place that contain all runs.
@@ -58,19 +72,39 @@ impl Runs {
 
     /// Returns the runs.
     #[inline(always)]
-    pub fn iter(&self) -> std::slice::Iter<'_, Run> {
-        self.runs.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &Run> {
+        self.usual.iter().chain(&self.rest)
+    }
+
+    /// Returns the first runs, of which [`Run::copied`] is one word or at least two. Others come behind them, and so do several equal
+    /// ones.
+    #[inline(always)]
+    pub fn usual(&self) -> &[Run] {
+        &self.usual
+    }
+
+    /// Returns the runs behind the usual ones.
+    #[inline(always)]
+    pub fn rest(&self) -> &[Run] {
+        &self.rest
+    }
+
+    /// Returns the number of runs at the front of [`Runs::rest`] that are equally long and equally far from one another, if there are several.
+    /// They are at least two words long.
+    pub fn equal(&self) -> usize {
+        self.equal
     }
 }
 
-impl<'r> IntoIterator for &'r Runs {
-    type Item = &'r Run;
-    type IntoIter = std::slice::Iter<'r, Run>;
-
-    #[inline(always)]
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
+/// Returns the number of runs at the front that are equally long and equally far from one another, or 0 if they are few or short.
+fn equal_at_front(runs: &[Run]) -> usize {
+    let [first, second, ..] = runs else { return 0 };
+    let pairs = runs.iter().zip(&runs[1..]);
+    let is_equal = |(one, next): &(&Run, &Run)| {
+        next.bytes == first.bytes && next.word == one.word + (second.word - first.word)
+    };
+    let equal = if second.word > first.word { 1 + pairs.take_while(is_equal).count() } else { 1 };
+    if equal >= FEWEST_EQUAL && first.bytes >= 16 { equal } else { 0 }
 }
 
 impl Run {
@@ -110,6 +144,16 @@ mod tests {
         // Behind the last run there is no room for the rest of its last word.
         let copied: Vec<_> = runs.iter().map(Run::copied).collect();
         assert_eq!(copied, [8, 8, 13]);
+        assert_eq!((runs.usual().len(), runs.rest().len()), (2, 1));
+        // Nor behind a run before one of two bytes.
+        let short = Runs::new([(0, 8), (1, 9), (3, 2)]);
+        assert_eq!((short.usual().len(), short.rest().len()), (1, 2));
+        assert_eq!(Runs::new([(0, 16), (4, 8), (5, 21)]).rest(), []);
+        assert_eq!(Runs::new((0..10).map(|field| (field * 13, 100))).equal(), 10);
+        let some = Runs::new([(0, 8), (1, 20), (4, 20), (7, 20), (10, 8), (11, 20)]);
+        assert_eq!((some.usual().len(), some.equal(), some.rest().len()), (1, 3, 5));
+        assert_eq!(Runs::new([(0, 20), (3, 20), (7, 20)]).equal(), 0);
+        assert_eq!(Runs::new([(6, 20), (3, 20), (0, 20)]).equal(), 0);
         assert_eq!((Runs::new([]).words(), Runs::new([]).bytes()), (0, 0));
     }
 }

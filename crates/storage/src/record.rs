@@ -351,7 +351,7 @@ impl<'s, M: Machine> Record<'s, M> {
         if !M::MODELLED
             && let Some(runs) = self.shape.runs_of(columns)
         {
-            for run in runs.runs() {
+            for run in runs.runs().iter() {
                 let (word, bytes) = (run.words().start as u32, run.place().len() as u32);
                 self.copy_span_to(core, slot, ColumnSpan { word, bytes });
             }

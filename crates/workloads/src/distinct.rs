@@ -35,15 +35,15 @@ impl KeyDraw {
     /// Replaces `keys` by `count` newly drawn keys.
     #[inline]
     pub(crate) fn fill(&mut self, keys: &mut Vec<u64>, count: usize, stream: &mut Stream) {
-        keys.clear();
+        keys.resize(count, 0);
         self.round += 1;
         self.filter = 0;
-        for _ in 0..count {
+        for at in 0..keys.len() {
             let mut key = self.zipf.draw(stream);
-            if self.distinct && !self.is_first(key, keys) {
-                key = self.draw_another(key, keys, stream);
+            if self.distinct && !self.is_first(key, &keys[..at]) {
+                key = self.draw_another(key, &keys[..at], stream);
             }
-            keys.push(key);
+            keys[at] = key;
         }
     }
 

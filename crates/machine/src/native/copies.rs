@@ -4,7 +4,7 @@
 //! atomic operations. The compiler does not combine them. Longer copies are therefore made in rounds of 16 or 32 bytes, by
 //! vector instructions on x86-64.
 
-use crate::{Runs, Word};
+use crate::{Runs, Word, runs::Run};
 
 /// Length in bytes from which a copy is a longer one.
 const LONGER: usize = 16;
@@ -98,16 +98,6 @@ fn last_word(from: &[u8], rest: usize) -> u64 {
     u64::from_le_bytes(*end) >> (64 - 8 * rest)
 }
 
-/// Returns the last word of a column with these bytes, of which the last word has only some.
-#[inline(always)]
-fn rest_in(from: &[u8]) -> u64 {
-    let rest = from.len() & 7;
-    match from.len() {
-        0..8 => first_bytes_in(from),
-        _ => last_word(from, rest),
-    }
-}
-
 /// Copies the first bytes of a word. There are 1 to 7 of them.
 #[inline(always)]
 fn first_bytes_out(word: [u8; 8], mut into: &mut [u8]) {
@@ -144,7 +134,7 @@ fn first_bytes_in(from: &[u8]) -> u64 {
 /// exclude writers or detect them. Only columns of one word are read without either, and these are copied as words.
 #[cfg(target_arch = "x86_64")]
 mod rounds {
-    use super::{LONGER, Runs, Word};
+    use super::{LONGER, Run, Runs, Word};
     use std::arch::asm;
 
     /// Number of bytes that a round copies.
@@ -183,63 +173,107 @@ mod rounds {
     #[inline(never)]
     pub fn runs_out(words: &[Word], runs: &Runs, into: &mut [u8]) {
         assert!(words.len() >= runs.words() && into.len() >= runs.bytes());
-        for run in runs {
+        for run in runs.usual() {
             let (first, at, bytes) = (run.words().start, run.place().start, run.copied());
             // SAFETY: the runs lie within so many words and bytes. What is copied of each is no more than its words, and ends
             // within the bytes of all runs.
             unsafe {
                 let (from, to) = (words.as_ptr().add(first), into.as_mut_ptr().add(at));
-                if bytes == 8 {
-                    to.cast::<[u8; 8]>().write((*from).peek().to_le_bytes());
-                } else if bytes >= LONGER {
-                    copy(from.cast(), to, bytes);
-                } else {
-                    last_out(&words[run.words()], &mut into[run.place()]);
+                match bytes {
+                    8 => to.cast::<[u8; 8]>().write((*from).peek().to_le_bytes()),
+                    _ => copy(from.cast(), to, bytes),
                 }
             }
         }
+        if !runs.rest().is_empty() {
+            rest_out(words, runs, into);
+        }
     }
 
-    /// Copies a last run of few bytes. It is apart, because the usual runs need fewer registers.
+    /// Copies the runs behind the usual ones. It is apart, because the usual ones need fewer registers.
     #[inline(never)]
-    fn last_out(words: &[Word], into: &mut [u8]) {
-        super::words_out(words, into);
+    fn rest_out(words: &[Word], runs: &Runs, into: &mut [u8]) {
+        assert!(words.len() >= runs.words() && into.len() >= runs.bytes());
+        let (equal, others) = runs.rest().split_at(runs.equal());
+        if let [first, second, ..] = equal {
+            let (at, bytes) = (first.place().start, first.place().len());
+            let distance = second.words().start - first.words().start;
+            // SAFETY: the runs lie within so many words and bytes. They have so many bytes, and are so far from one another.
+            unsafe {
+                let from = words.as_ptr().add(first.words().start);
+                copy_equal(from, distance, into.as_mut_ptr().add(at), bytes, equal.len());
+            }
+        }
+        for run in others {
+            super::copy_out(&words[run.words()], &mut into[run.place()]);
+        }
+    }
+
+    /// Copies `count` runs of `bytes` bytes, at least a short round. They are `distance` words from one another in `from`, and without
+    /// gaps in `to`.
+    ///
+    /// # Safety
+    /// As for [`round`], for all bytes of all runs.
+    #[inline(always)]
+    unsafe fn copy_equal(
+        mut from: *const Word,
+        distance: usize,
+        mut to: *mut u8,
+        bytes: usize,
+        count: usize,
+    ) {
+        let between = 2 * ROUND..=4 * ROUND;
+        for _ in 0..count {
+            // SAFETY: the caller promises room for all runs. The pointers are behind the last run at the end.
+            unsafe {
+                if between.contains(&bytes) {
+                    double_round(from.cast(), to, 0);
+                    double_round(from.cast(), to, bytes - 2 * ROUND);
+                } else {
+                    copy(from.cast(), to, bytes);
+                }
+                from = from.wrapping_add(distance);
+                to = to.wrapping_add(bytes);
+            }
+        }
     }
 
     /// Copies the front of `from` into runs of `words`.
     #[inline(never)]
     pub fn runs_in(words: &[Word], runs: &Runs, from: &[u8]) {
         assert!(words.len() >= runs.words() && from.len() >= runs.bytes());
-        for run in runs {
+        for run in runs.usual() {
             let (first, place) = (run.words().start, run.place());
             let (whole, rest) = (place.len() & !7, place.len() & 7);
-            // SAFETY: the runs lie within so many words and bytes. A word that begins at a byte of the run is read only where it ends
-            // within the bytes of all runs.
+            // SAFETY: the runs lie within so many words and bytes. A word is read that ends where the run does, or that begins where a
+            // run of less than a word does, and a usual run of less than a word has room for all of its word.
             unsafe {
                 let (from, to) = (from.as_ptr().add(place.start), words.as_ptr().add(first));
-                if whole == 8 {
-                    (*to).poke(u64::from_le_bytes(from.cast::<[u8; 8]>().read()));
-                } else if whole != 0 {
-                    copy(from, to.cast::<u8>().cast_mut(), whole);
+                let word_at = |at: usize| u64::from_le_bytes(from.add(at).cast::<[u8; 8]>().read());
+                match whole {
+                    0 => {
+                        (*to).poke(word_at(0) & ((1 << (8 * rest)) - 1));
+                        continue;
+                    }
+                    8 => (*to).poke(word_at(0)),
+                    _ => copy(from, to.cast::<u8>().cast_mut(), whole),
                 }
-                if rest == 0 {
-                    continue;
-                }
-                let last = &*to.add(whole / 8);
-                if run.copied() > place.len() {
-                    let word = u64::from_le_bytes(from.add(whole).cast::<[u8; 8]>().read());
-                    last.poke(word & ((1 << (8 * rest)) - 1));
-                } else {
-                    last.poke(last_in(std::slice::from_raw_parts(from, place.len())));
+                if rest != 0 {
+                    (*to.add(whole / 8)).poke(word_at(place.len() - 8) >> (64 - 8 * rest));
                 }
             }
         }
+        if !runs.rest().is_empty() {
+            rest_in(words, runs.rest(), from);
+        }
     }
 
-    /// Returns the last word of the last run. It is apart, because the usual runs need fewer registers.
+    /// Copies the runs behind the usual ones. It is apart, because the usual ones need fewer registers.
     #[inline(never)]
-    fn last_in(from: &[u8]) -> u64 {
-        super::rest_in(from)
+    fn rest_in(words: &[Word], rest: &[Run], from: &[u8]) {
+        for run in rest {
+            super::copy_in(&words[run.words()], &from[run.place()]);
+        }
     }
 
     /// Copies `bytes` bytes, at least a short round.
@@ -349,13 +383,13 @@ mod rounds {
     use super::{Runs, Word};
 
     pub fn runs_out(words: &[Word], runs: &Runs, into: &mut [u8]) {
-        for run in runs {
+        for run in runs.iter() {
             super::copy_out(&words[run.words()], &mut into[run.place()]);
         }
     }
 
     pub fn runs_in(words: &[Word], runs: &Runs, from: &[u8]) {
-        for run in runs {
+        for run in runs.iter() {
             super::copy_in(&words[run.words()], &from[run.place()]);
         }
     }
@@ -379,33 +413,37 @@ mod tests {
 
     #[test]
     fn runs_are_copied_as_their_columns_are() {
-        let bytes: Vec<u8> = (0..300u32).map(|byte| byte as u8 | 1).collect();
-        for length in 0..90u32 {
-            // Columns before and behind the one of this length, and the last one of a few bytes.
+        let bytes: Vec<u8> = (0..700u32).map(|byte| byte as u8 | 1).collect();
+        for length in 0..140u32 {
+            // Columns before and behind the one of this length, or several of this length, and the last one of a few bytes.
             for others in [1, 7, 8, 9, 16, 31] {
-                let lengths = [others, length, 40, length, others].map(|length| length.max(1));
-                let (mut word, mut spans) = (0, Vec::new());
-                for length in lengths {
-                    spans.push((word, length));
-                    word += length.div_ceil(8);
-                }
-                let runs = Runs::new(spans.iter().copied());
-                let total = runs.bytes();
-                let fresh = || (0..=word).map(|_| Word::new(!0)).collect::<Vec<_>>();
-                let (together, one_by_one) = (fresh(), fresh());
-                runs_in(&together, &runs, &bytes[..total]);
-                for run in &runs {
-                    copy_in(&one_by_one[run.words()], &bytes[run.place()]);
-                }
-                let held =
-                    |words: &[Word]| words.iter().map(|word| word.peek()).collect::<Vec<_>>();
-                assert_eq!(held(&together), held(&one_by_one), "{lengths:?}");
-                let mut out = vec![0; total + 9];
-                runs_out(&together, &runs, &mut out[..total]);
-                assert_eq!(out[..total], bytes[..total], "{lengths:?}");
-                assert_eq!(out[total..], [0; 9], "{lengths:?}");
+                check([others, length, 40, length, others].map(|length| length.max(1)), &bytes);
+                check([length, length, length, length, others].map(|length| length.max(1)), &bytes);
             }
         }
+    }
+
+    /// Copies runs of these lengths, together and one by one.
+    fn check(lengths: [u32; 5], bytes: &[u8]) {
+        let (mut word, mut spans) = (0, Vec::new());
+        for length in lengths {
+            spans.push((word, length));
+            word += length.div_ceil(8);
+        }
+        let runs = Runs::new(spans.iter().copied());
+        let total = runs.bytes();
+        let fresh = || (0..=word).map(|_| Word::new(!0)).collect::<Vec<_>>();
+        let (together, one_by_one) = (fresh(), fresh());
+        runs_in(&together, &runs, &bytes[..total]);
+        for run in runs.iter() {
+            copy_in(&one_by_one[run.words()], &bytes[run.place()]);
+        }
+        let held = |words: &[Word]| words.iter().map(|word| word.peek()).collect::<Vec<_>>();
+        assert_eq!(held(&together), held(&one_by_one), "{lengths:?}");
+        let mut out = vec![0; total + 9];
+        runs_out(&together, &runs, &mut out[..total]);
+        assert_eq!(out[..total], bytes[..total], "{lengths:?}");
+        assert_eq!(out[total..], [0; 9], "{lengths:?}");
     }
 
     #[test]

@@ -1,14 +1,20 @@
 //! A list of records in order of first access, with a look-up by record.
 
 use machine::{Machine, Zeroed};
+use std::cell::RefCell;
 use storage::RecordRef;
 
-/// Number of records up to which a look-up walks the list. Beyond it, a look-up hashes.
-const LINEAR: usize = 24;
+/// Number of records up to which a look-up walks the list.
+const FEW: usize = 24;
 
-/// Words of the filter, a power of two. With 48 records one look-up in eleven of others is not answered by the filter. A
+/// Number of look-ups that walk a longer list, of at most [`SOME`] records. Only then the records are hashed, because few look-ups of
+/// most transactions come so far: the filter or the last record answers the others.
+const WALKS: usize = 4;
+const SOME: usize = 64;
+
+/// Words of the filter, a power of two. With 48 records one look-up in 22 of others is not answered by the filter. A
 /// New-Order of TPC-C accesses about 40 records.
-const FILTER_WORDS: usize = 8;
+const FILTER_WORDS: usize = 16;
 
 /// Returns the word of the filter in which a hash has its bit, and the bit.
 #[inline(always)]
@@ -17,17 +23,54 @@ fn filter_bit(hash: u64) -> (usize, u64) {
     (number / 64, 1 << (number % 64))
 }
 
-/// Records with a `T` each. In a small set a miss costs a bit test and a hit costs a walk. In a
-/// large set a look-up costs a hash probe. Clearing takes time proportional to the set's size.
+/// Records with a `T` each. A miss mostly costs a bit test, and a hit costs a walk. In a large set in which records
+/// are often looked up, a look-up costs a hash probe. Clearing takes time proportional to the set's size.
 pub struct RecordSet<'s, M: Machine, C, T> {
     /// Records in order of first access, until [`RecordSet::sort`]. Invariant: no record is in it
     /// twice.
     entries: Vec<(RecordRef<'s, M, C>, T)>,
     /// A Bloom filter with one hash function. A clear bit proves that a record is not in the set.
     filter: [u64; FILTER_WORDS],
-    /// Hash table with open addressing: 0 for an empty slot, otherwise an index in `entries` plus
-    /// 1. Empty as long as the set is small.
+    hashed: RefCell<Hashed>,
+}
+
+/// Those records of a set that have been hashed. A look-up hashes the others if it needs them, so it changes them.
+#[derive(Default)]
+struct Hashed {
+    /// Number of look-ups that have walked a list of more than a few records.
+    walks: usize,
+    /// Hash table with open addressing: 0 for an empty slot, otherwise the index of a record plus 1. It is empty, or at most
+    /// half full.
     slots: Vec<u32>,
+    /// Number of records that are in `slots`: the first ones of the set.
+    entered: usize,
+}
+
+impl Hashed {
+    /// Enters those of `records` into the hash table that are not there yet.
+    fn enter<M: Machine, C, T>(&mut self, records: &[(RecordRef<'_, M, C>, T)]) {
+        if records.len() * 2 > self.slots.len() {
+            self.empty();
+            self.slots.resize((records.len() * 4).next_power_of_two(), 0);
+        }
+        let slots = &mut self.slots[..];
+        let mask = slots.len() - 1;
+        for (record, _) in &records[self.entered..] {
+            self.entered += 1;
+            let mut at = spread(record.identity()) as usize & mask;
+            while slots[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            slots[at] = self.entered as u32;
+        }
+    }
+
+    /// Empties the hash table.
+    #[inline]
+    fn empty(&mut self) {
+        self.slots.clear();
+        self.entered = 0;
+    }
 }
 
 #[inline(always)]
@@ -37,7 +80,8 @@ fn spread(identity: usize) -> u64 {
 
 impl<M: Machine, C, T> Default for RecordSet<'_, M, C, T> {
     fn default() -> Self {
-        RecordSet { entries: Vec::new(), filter: [0; FILTER_WORDS], slots: Vec::new() }
+        let (entries, hashed) = (Vec::new(), RefCell::default());
+        RecordSet { entries, filter: [0; FILTER_WORDS], hashed }
     }
 }
 
@@ -60,14 +104,17 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
 
     #[inline(never)]
     fn search(&self, record: &RecordRef<'s, M, C>, hash: u64) -> Option<usize> {
-        let identity = record.identity();
-        if self.slots.is_empty() {
+        let (identity, count) = (record.identity(), self.entries.len());
+        let mut hashed = self.hashed.borrow_mut();
+        if count <= FEW || (count <= SOME && hashed.walks < WALKS) {
+            hashed.walks += usize::from(count > FEW);
             return self.entries.iter().position(|(r, _)| r.identity() == identity);
         }
-        let mask = self.slots.len() - 1;
+        hashed.enter(&self.entries);
+        let mask = hashed.slots.len() - 1;
         let mut at = hash as usize & mask;
-        while self.slots[at] != 0 {
-            let index = self.slots[at] as usize - 1;
+        while hashed.slots[at] != 0 {
+            let index = hashed.slots[at] as usize - 1;
             if self.entries[index].0.identity() == identity {
                 return Some(index);
             }
@@ -83,34 +130,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
         let (word, bit) = filter_bit(hash);
         self.filter[word] |= bit;
         self.entries.push((record, value));
-        let count = self.entries.len();
-        if count > LINEAR {
-            if count * 2 > self.slots.len() {
-                self.rehash();
-            } else {
-                self.enter(hash, count as u32);
-            }
-        }
-        count - 1
-    }
-
-    fn enter(&mut self, hash: u64, number: u32) {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        while self.slots[at] != 0 {
-            at = (at + 1) & mask;
-        }
-        self.slots[at] = number;
-    }
-
-    #[cold]
-    fn rehash(&mut self) {
-        let size = (self.entries.len() * 4).next_power_of_two();
-        self.slots.clear();
-        self.slots.resize(size, 0);
-        for i in 0..self.entries.len() {
-            self.enter(spread(self.entries[i].0.identity()), i as u32 + 1);
-        }
+        self.entries.len() - 1
     }
 
     /// Sorts in the order in which locks are acquired at commit, which is the same for all sessions: by record name, that is table
@@ -121,9 +141,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
             // All sessions see a record at the same address, so addresses are an order too. A name would be computed from them.
             false => self.entries.sort_unstable_by_key(|(record, _)| record.identity()),
         }
-        if !self.slots.is_empty() {
-            self.rehash();
-        }
+        self.hashed.get_mut().empty();
     }
 
     /// Removes all records.
@@ -131,7 +149,9 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
     pub fn clear(&mut self) {
         self.entries.clear();
         self.filter = [0; FILTER_WORDS];
-        self.slots.clear();
+        let hashed = self.hashed.get_mut();
+        hashed.walks = 0;
+        hashed.empty();
     }
 
     /// Returns the number of records.

@@ -3,6 +3,7 @@
 
 mod exhausted;
 mod long_reader;
+mod record_set;
 mod registered_readers;
 mod retired_writes;
 mod rig;
