@@ -74,14 +74,14 @@ pub trait Session: Access {
     /// Returns true between begin and the end of the attempt.
     fn in_transaction(&self) -> bool;
 
-    /// Reads columns of fixed length of one row, as a transaction of its own. Returns true if `out` holds them. Returns false if the
+    /// Reads columns of one row in held form, as a transaction of its own. Returns true if `out` holds them. Returns false if the
     /// row is not there, or if nothing but an attempt can tell, which the caller must then begin. `out` can have changed.
     fn read_alone(&mut self, table: TableId, key: u64, columns: ColumnSet, out: &mut [u8]) -> bool {
         let _ = (table, key, columns, out);
         false
     }
 
-    /// Reads as [`Session::read_alone`] does, also columns of variable length, which it packs into `out`.
+    /// Reads as [`Session::read_alone`] does, columns of any type, which it packs into `out`.
     fn fetch_alone(
         &mut self,
         table: TableId,

@@ -4,16 +4,13 @@ use crate::{
     AsKey, ColumnValue, Error, Field, Index, KeyBounds, Row, Rows, Table, TableRow, Value,
     database::Catalogue,
     keys::{check_key, key_range},
-    table::Definition,
+    table::{Definition, SMALL_BYTES},
     term::Term,
     value::Mismatch,
 };
 use engine::Session;
 use std::ops::ControlFlow;
 use txn::{ColumnSet, Direction, Intent, Key, OwnedKey};
-
-/// Largest column that is read without heap memory, in bytes.
-const SMALL_BYTES: usize = 64;
 
 /// Number of rows that are announced to the engine at a time.
 const ANNOUNCED_AT_A_TIME: usize = 16;
@@ -378,17 +375,17 @@ impl<'t> ReadTransaction<'t> {
         intent: Intent,
     ) -> Result<Option<T>, Error> {
         self.check_field(field, key)?;
-        let mut small = [0; SMALL_BYTES];
-        if field.kind.is_variable() || field.bytes > SMALL_BYTES {
+        if !field.is_small() {
             let found = self.session.fetch(field.table, key, field.columns, intent, self.buffer)?;
             let value = if found { Some(field.read(self.buffer)) } else { None };
             return value.transpose().map_err(|mismatch| self.mismatch(field, mismatch));
         }
+        let mut small = [0; SMALL_BYTES];
         let out = &mut small[..field.bytes];
         if !self.session.read_with(field.table, key, field.columns, intent, out)? {
             return Ok(None);
         }
-        field.read(out).map(Some).map_err(|mismatch| self.mismatch(field, mismatch))
+        field.read_held(out).map(Some).map_err(|mismatch| self.mismatch(field, mismatch))
     }
 
     /// Reads one column outside of transactions. Returns `None` if a transaction must read it.
@@ -400,15 +397,15 @@ impl<'t> ReadTransaction<'t> {
     ) -> Result<Option<T>, Error> {
         self.check_field(field, key)?;
         let Key::Number(number) = key else { return Ok(None) };
-        let mut small = [0; SMALL_BYTES];
         let (table, columns) = (field.table, field.columns);
-        let value = if field.kind.is_variable() || field.bytes > SMALL_BYTES {
-            let found = self.session.fetch_alone(table, number, columns, self.buffer);
-            if found { Some(field.read(self.buffer)) } else { None }
-        } else {
+        let value = if field.is_small() {
+            let mut small = [0; SMALL_BYTES];
             let out = &mut small[..field.bytes];
             let found = self.session.read_alone(table, number, columns, out);
-            if found { Some(field.read(out)) } else { None }
+            if found { Some(field.read_held(out)) } else { None }
+        } else {
+            let found = self.session.fetch_alone(table, number, columns, self.buffer);
+            if found { Some(field.read(self.buffer)) } else { None }
         };
         value.transpose().map_err(|mismatch| self.mismatch(field, mismatch))
     }

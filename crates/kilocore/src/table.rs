@@ -5,6 +5,9 @@ use machine::cold::Arc;
 use std::{borrow::Cow, fmt, marker::PhantomData};
 use txn::{Column, ColumnSet, KeyKind, RowLayout, TableId, TableSchema};
 
+/// Largest column that is read without heap memory, in bytes. Each column of variable length whose values lie in the record is one.
+pub(crate) const SMALL_BYTES: usize = 64;
+
 /// A handle of one table of one database. It is cheap to clone, and any thread can use it.
 ///
 /// A handle does not keep its database open. It keeps the columns that the table had when the handle was made. After a
@@ -396,9 +399,25 @@ impl<T: ColumnValue> Field<T> {
         };
         T::read(value, self.kind)
     }
+
+    /// Makes the value from the held form of the column, whose values must lie in the record.
+    #[inline]
+    pub(crate) fn read_held(&self, held: &[u8]) -> Result<T, Mismatch> {
+        if !self.kind.is_variable() {
+            return self.read(held);
+        }
+        let value = txn::held_value(held);
+        T::read(if self.nullable { value } else { Some(value.unwrap_or(&[])) }, self.kind)
+    }
 }
 
 impl<T> Field<T> {
+    /// Returns true if values lie in the record and are small enough to be read without a buffer of the session.
+    #[inline]
+    pub(crate) fn is_small(&self) -> bool {
+        self.bytes <= SMALL_BYTES && !self.kind.is_apart()
+    }
+
     /// Appends a number to `out` if it has the type of the column, without a look at the table. Returns false, and
     /// appends nothing, if the value needs more work.
     #[inline]

@@ -16,13 +16,19 @@ struct Thing {
     count: u64,
     note: Option<String>,
     code: [u8; 80],
+    #[row(up_to = 12)]
+    name: String,
+    #[row(up_to = 60)]
+    nick: Option<String>,
 }
 
 fn thing(count: u64) -> Thing {
-    // No text, short ones in the record, and long ones outside of it.
+    // No text, and long ones outside of the record. The other texts lie in the record.
     let note =
         (!count.is_multiple_of(3)).then(|| "long ".repeat(if count % 3 == 1 { 2 } else { 100 }));
-    Thing { count, note, code: [count as u8; 80] }
+    let name = "n".repeat(count as usize % 13);
+    let nick = (!count.is_multiple_of(4)).then(|| "k".repeat(count as usize * 20 % 61));
+    Thing { count, note, code: [count as u8; 80], name, nick }
 }
 
 /// Checks that row `key` is read alone as a transaction reads it.
@@ -38,7 +44,14 @@ fn reads_alike(db: &Database, table: &Table, key: u64) {
     let found: Option<Option<String>> = db.get_field(note, key).unwrap();
     assert_eq!(found, within.as_ref().map(|thing| thing.note.clone()));
     let found = db.get_field(code, key).unwrap();
-    assert_eq!(found, within.map(|thing| thing.code.to_vec()));
+    assert_eq!(found, within.as_ref().map(|thing| thing.code.to_vec()));
+    let name = table.field::<String>("name").unwrap();
+    let nick = table.field::<Option<String>>("nick").unwrap();
+    let fields = db.get_field(name, key).unwrap().zip(db.get_field(nick, key).unwrap());
+    let in_transaction =
+        db.read_only(|tx| Ok(tx.get_field(name, key)?.zip(tx.get_field(nick, key)?)));
+    assert_eq!(in_transaction.unwrap(), fields);
+    assert_eq!(fields, within.map(|thing| (thing.name, thing.nick)));
 }
 
 #[test]
@@ -75,14 +88,23 @@ fn rows_of_every_table_read_alone_as_in_a_transaction() {
         }
         let old = db.table("changed").column("n", U64).create().unwrap();
         db.transact(|tx| (0..4).try_for_each(|key| tx.insert(&old, key, &[key.into()]))).unwrap();
-        let changed = db.alter(&old).add("age", I16, 7).add_nullable("note", Text).apply().unwrap();
+        let changed = db.alter(&old).add("age", I16, 7).add_nullable("note", Text);
+        let changed = changed.add("tag", TextUpTo(5), "new").add_nullable("nick", TextUpTo(9));
+        let changed = changed.apply().unwrap();
         let note = "long ".repeat(50);
-        db.transact(|tx| tx.update(&changed, 2, &[("note", note.as_str().into())])).unwrap();
+        let values = [("note", note.as_str().into()), ("tag", "".into()), ("nick", "two".into())];
+        db.transact(|tx| tx.update(&changed, 2, &values)).unwrap();
+        let (tag, nick) = (changed.field("tag").unwrap(), changed.field("nick").unwrap());
         let (age, kept) = (changed.field("age").unwrap(), changed.field("note").unwrap());
         for key in 0..4 {
             let found: (Option<i16>, Option<Option<String>>) =
                 (db.get_field(age, key).unwrap(), db.get_field(kept, key).unwrap());
             assert_eq!(found, (Some(7), Some((key == 2).then(|| note.clone()))), "{protocol}");
+            let found: (Option<String>, Option<Option<String>>) =
+                (db.get_field(tag, key).unwrap(), db.get_field(nick, key).unwrap());
+            let expected = if key == 2 { ("", Some("two")) } else { ("new", None) };
+            let expected = (Some(expected.0.to_owned()), Some(expected.1.map(str::to_owned)));
+            assert_eq!(found, expected, "{protocol}");
             let row = db.get(&changed, key).unwrap().unwrap();
             assert_eq!((row.get::<u64>("n").unwrap(), row.get::<i16>("age").unwrap()), (key, 7));
         }
