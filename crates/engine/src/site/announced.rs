@@ -93,16 +93,10 @@ impl<'s, M: Machine> Announced<'s, M> {
         }
     }
 
-    /// Prefetches the lines of a row's record that an access to the announced columns touches, and keeps the record.
+    /// Prefetches these lines of a row's record, and keeps the record.
     #[inline(always)]
-    fn fetch(
-        &mut self,
-        core: &M::Core,
-        home: &Table<M>,
-        (key, columns): (u64, ColumnSet),
-        record: Record<'s, M>,
-    ) {
-        record.prefetch_lines(core, home.shape().lines_of(columns));
+    fn fetch(&mut self, core: &M::Core, (key, record): (u64, Record<'s, M>), lines: u64) {
+        record.prefetch_lines(core, lines);
         self.keep(key, record);
     }
 }
@@ -182,14 +176,19 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     fn prefetch_by_hash(&mut self, home: &'s Table<M>, rows: &[(u64, ColumnSet)]) -> bool {
         let core = self.data.core;
         let key_of = |row: &(u64, ColumnSet)| row.0;
+        // Several columns are often the same ones for all rows.
+        let mut known = (ColumnSet::NONE, 0);
         !home.row_layout().apart().intersects(rows[0].1)
             && home.guess_by_hash(
                 core,
                 rows,
                 key_of,
                 || core.switch_fiber(),
-                |row, record| {
-                    self.announced.fetch(core, home, *row, record);
+                |(key, columns), record| {
+                    if columns.only().is_some() || *columns != known.0 {
+                        known = (*columns, home.shape().lines_of(*columns));
+                    }
+                    self.announced.fetch(core, (*key, record), known.1);
                 },
             )
     }
@@ -197,10 +196,10 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     /// Prefetches rows that are one record each, natively.
     fn prefetch_whole(&mut self, home: &'s Table<M>, rows: &[(u64, ColumnSet)]) {
         let core = self.data.core;
-        for row in rows {
-            let known = self.announced.get(home, row.0);
-            let Some(record) = known.or_else(|| home.guess(core, row.0)) else { continue };
-            self.announced.fetch(core, home, *row, record);
+        for (key, columns) in rows {
+            let known = self.announced.get(home, *key);
+            let Some(record) = known.or_else(|| home.guess(core, *key)) else { continue };
+            self.announced.fetch(core, (*key, record), home.shape().lines_of(*columns));
         }
     }
 

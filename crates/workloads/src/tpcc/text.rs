@@ -2,7 +2,11 @@
 
 use super::row::Row;
 use crate::stream::Stream;
-use std::ops::{Deref, DerefMut};
+use memchr::memmem::Finder;
+use std::{
+    ops::{Deref, DerefMut},
+    sync::LazyLock,
+};
 
 /// Letters of a random text (4.3.2.2): 26 lower-case letters, 26 capitals, 10 digits.
 const LETTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -76,15 +80,8 @@ pub(super) fn data<const MOST: usize>(stream: &mut Stream, least: usize) -> Text
 /// Returns true if `text` contains ORIGINAL.
 #[inline]
 pub(super) fn is_original(text: &[u8]) -> bool {
-    // Hardly a text has its first letter more than once, so a search for one byte ends sooner than one for all of them.
-    let (letter, mut rest) = (ORIGINAL[0], text);
-    while let Some(at) = memchr::memchr(letter, rest) {
-        if rest[at..].starts_with(ORIGINAL) {
-            return true;
-        }
-        rest = &rest[at + 1..];
-    }
-    false
+    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(ORIGINAL));
+    FINDER.find(text).is_some()
 }
 
 /// Appends two street lines, a city, a state and a zip code (4.3.2.7).
@@ -139,6 +136,21 @@ mod tests {
         assert!(lengths.iter().copied().eq(26..=50));
         assert!(seen.iter().all(u8::is_ascii_alphanumeric) && seen.len() == 62);
         assert!((400..600).contains(&originals), "{originals}");
+    }
+
+    #[test]
+    fn the_word_is_found_wherever_it_is() {
+        for length in 0..70 {
+            let plain = vec![b'O'; length];
+            assert!(!is_original(&plain));
+            for at in 0..(length + 1).saturating_sub(ORIGINAL.len()) {
+                let mut text = plain.clone();
+                text[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
+                assert!(is_original(&text), "at {at} of {length}");
+                text[at + 3] = b'_';
+                assert!(!is_original(&text), "at {at} of {length}");
+            }
+        }
     }
 
     #[test]
