@@ -1,7 +1,8 @@
 //! Columns: their names, their types, and the forms in which their values travel.
 //!
 //! A value has two forms. The *held* form is what a record holds. Its length depends only on the column, so protocols
-//! can copy it like any bytes. The *packed* form is what procedures read and write.
+//! can copy it like any bytes, and [`crate::Access::read`] hands it out. The *packed* form is what procedures write, and what
+//! [`crate::Access::fetch`] and scans hand out.
 //!
 //! | column | held | packed |
 //! | --- | --- | --- |
