@@ -104,13 +104,27 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
 
     #[inline(never)]
     fn search(&self, record: &RecordRef<'s, M, C>, hash: u64) -> Option<usize> {
-        let (identity, count) = (record.identity(), self.entries.len());
+        match self.entries.len() {
+            ..=FEW => self.walk(record),
+            _ => self.search_many(record, hash),
+        }
+    }
+
+    #[inline(always)]
+    fn walk(&self, record: &RecordRef<'s, M, C>) -> Option<usize> {
+        self.entries.iter().position(|(there, _)| there.identity() == record.identity())
+    }
+
+    /// Searches more than a few records. It is apart, because the walk over few of them needs fewer registers.
+    #[inline(never)]
+    fn search_many(&self, record: &RecordRef<'s, M, C>, hash: u64) -> Option<usize> {
         let mut hashed = self.hashed.borrow_mut();
-        if count <= FEW || (count <= SOME && hashed.walks < WALKS) {
-            hashed.walks += usize::from(count > FEW);
-            return self.entries.iter().position(|(r, _)| r.identity() == identity);
+        if self.entries.len() <= SOME && hashed.walks < WALKS {
+            hashed.walks += 1;
+            return self.walk(record);
         }
         hashed.enter(&self.entries);
+        let identity = record.identity();
         let mask = hashed.slots.len() - 1;
         let mut at = hash as usize & mask;
         while hashed.slots[at] != 0 {
