@@ -4,10 +4,13 @@
 use kilocore_engine::{EngineOptions, Session, Start, registry};
 use machine::{ArenaOptions, Machine, Native, NativeOptions, cold::Arc};
 use protocols::{ProtocolOptions, registry::declarations};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    ops::ControlFlow,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 use txn::{
-    Column, ColumnSet, ColumnType, Intent, RowLayout, TableId, TableSchema, held_value,
-    push_variable,
+    Column, ColumnSet, ColumnType, Direction, Intent, Key, KeyRange, RowLayout, TableId,
+    TableSchema, held_value, push_variable,
 };
 
 const TABLE: TableId = TableId(0);
@@ -50,6 +53,20 @@ fn whole(session: &mut dyn Session) -> Vec<u8> {
 
 /// Calls `test` with a session of each protocol and a table that has one row.
 fn with_each_protocol(commit_updates: bool, test: impl Fn(&mut dyn Session)) {
+    with_table_of_each_protocol(commit_updates, &schema(), |session| {
+        begin(session);
+        assert!(session.insert(TABLE, 1.into(), &row(7, "long text", "short")).unwrap());
+        session.commit().unwrap();
+        test(session);
+    });
+}
+
+/// Calls `test` with a session of each protocol and an empty table.
+fn with_table_of_each_protocol(
+    commit_updates: bool,
+    schema: &TableSchema,
+    test: impl Fn(&mut dyn Session),
+) {
     let protocol = ProtocolOptions { commit_updates, ..ProtocolOptions::default() };
     for declared in declarations::<Native>(&protocol) {
         let arena = ArenaOptions { reserve_bytes: 1 << 28, ..ArenaOptions::default() };
@@ -63,12 +80,9 @@ fn with_each_protocol(commit_updates: bool, test: impl Fn(&mut dyn Session)) {
         };
         let engine = registry::native(registry::DEFAULT, declared.name, &machine, &options)
             .expect("room for an engine");
-        engine.create_table(TABLE, &[schema()], 10).expect("room for a table");
+        engine.create_table(TABLE, std::slice::from_ref(schema), 10).expect("room for a table");
         let core = machine.core(0);
         let mut session = engine.session(&core, 0);
-        begin(&mut *session);
-        assert!(session.insert(TABLE, 1.into(), &row(7, "long text", "short")).unwrap());
-        session.commit().unwrap();
         test(&mut *session);
         drop(session);
         engine.audit_values(&core).expect("each value is in one place");
@@ -142,6 +156,73 @@ fn a_short_text_is_read_in_held_form() {
                 if own {
                     begin(session);
                 }
+            }
+        }
+    });
+}
+
+/// Returns the rows of a table in key order, or in the opposite one, as a scan finds them.
+fn scanned(
+    session: &mut dyn Session,
+    columns: ColumnSet,
+    direction: Direction,
+) -> Vec<(u64, Vec<u8>)> {
+    let mut rows = Vec::new();
+    let range = KeyRange::new(0, 1000).unwrap();
+    let visit = &mut |key: Key<'_>, row: &[u8]| {
+        rows.push((key.number(), row.to_vec()));
+        ControlFlow::Continue(())
+    };
+    session.scan(TABLE, range.into(), direction, columns, visit).unwrap();
+    rows
+}
+
+#[test]
+fn a_scan_finds_texts_as_single_reads_do() {
+    let columns = vec![
+        Column::new("number", ColumnType::U64),
+        Column::new("short", ColumnType::TextUpTo(9)),
+        Column::new("nick", ColumnType::TextUpTo(60)).nullable(),
+    ];
+    let schema = TableSchema::new("in order", columns).ordered();
+    with_table_of_each_protocol(false, &schema, |session| {
+        let row = |key: u64| {
+            let mut row = key.to_le_bytes().to_vec();
+            push_variable(&mut row, Some(&b"123456789"[..key as usize % 10]));
+            push_variable(
+                &mut row,
+                (!key.is_multiple_of(3)).then_some(&[b'n'; 60][..key as usize]),
+            );
+            row
+        };
+        begin(session);
+        for key in 0..50 {
+            assert!(session.insert(TABLE, key.into(), &row(key)).unwrap());
+        }
+        session.commit().unwrap();
+        begin(session);
+        assert!(session.delete(TABLE, 7.into()).unwrap());
+        assert!(session.update(TABLE, 8.into(), ALL, &row(9)).unwrap());
+        // The transaction sees its own writes, and the next one sees them installed.
+        for own in [true, false] {
+            for set in 1..8 {
+                let columns = ColumnSet(set);
+                let mut expected = Vec::new();
+                for key in 0..50u64 {
+                    let mut row = Vec::new();
+                    if session.fetch(TABLE, key.into(), columns, Intent::Read, &mut row).unwrap() {
+                        expected.push((key, row));
+                    }
+                }
+                assert_eq!(expected.len(), 49);
+                assert_eq!(scanned(session, columns, Direction::Forward), expected);
+                expected.reverse();
+                assert_eq!(scanned(session, columns, Direction::Backward), expected);
+            }
+            assert_eq!(scanned(session, ALL, Direction::Forward)[7], (8, row(9)));
+            session.commit().unwrap();
+            if own {
+                begin(session);
             }
         }
     });

@@ -229,6 +229,8 @@ pub(crate) struct LocalSite<'s, M: Machine, P: Protocol<M>> {
     announced: Announced<'s, M>,
     /// Buffer for a row in held form.
     held: Vec<u8>,
+    /// Buffer for a row in packed form.
+    packed: Vec<u8>,
     /// Buffer for rows that are planned.
     planned: Vec<(u64, ColumnSet)>,
 }
@@ -333,6 +335,7 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             heap: Heap::default(),
             announced: Announced::default(),
             held: Vec::new(),
+            packed: Vec::new(),
             planned: Vec::new(),
         }
     }

@@ -9,8 +9,8 @@ use txn::{Abort, ColumnSet, Direction, Intent, Key, KeyRange, TableId, Visit};
 
 impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     /// Scans the rows of `range` as [`txn::Access::scan`] does, if that is possible at once: rows must be one record each, in the order
-    /// of integer keys, the columns must have fixed lengths, and the accesses must not be special. Otherwise returns `None`, has
-    /// done nothing, and leaves the scan to [`crate::rows`].
+    /// of integer keys, and hold all values of the columns, and the accesses must not be special. Otherwise returns `None`, has done
+    /// nothing, and leaves the scan to [`crate::rows`].
     pub fn scan_numbers(
         &mut self,
         table: TableId,
@@ -20,15 +20,28 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         visit: &mut Visit<'_>,
     ) -> Result<Option<()>, Abort> {
         let home = self.data.table(table);
-        let special = !home.has_whole_rows() || home.special_columns().intersects(columns);
+        let special = !home.has_whole_rows() || home.unreadable_columns().intersects(columns);
         if special || !home.is_ordered() {
             return Ok(None);
         }
+        let layout = home.layout();
         let mut row = std::mem::take(&mut self.held);
         row.clear();
-        row.resize(home.layout().held_bytes(columns), 0);
-        let visited = self.visit_numbers(home, range, direction, (columns, &mut row), visit);
-        self.held = row;
+        row.resize(layout.held_bytes(columns), 0);
+        let mut packed = std::mem::take(&mut self.packed);
+        let mut visit_packed = |key: Key<'_>, held: &[u8]| {
+            packed.clear();
+            layout.pack(columns, held, &mut packed, |_, _| unreachable!("the record holds all"));
+            visit(key, &packed)
+        };
+        let visited = match layout.variable().intersects(columns) {
+            true => {
+                let visit = &mut visit_packed;
+                self.visit_numbers(home, range, direction, (columns, &mut row), visit)
+            }
+            false => self.visit_numbers(home, range, direction, (columns, &mut row), visit),
+        };
+        (self.held, self.packed) = (row, packed);
         visited.map(Some)
     }
 
