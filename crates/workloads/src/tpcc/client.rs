@@ -8,6 +8,7 @@ use super::keys::{self, LOADING_WORKER, Place};
 use super::load;
 use super::mix::Mix;
 use super::row::{Buffers, Digest};
+use super::text::Originals;
 use crate::stream::Stream;
 use txn::{Abort, Access, Client, ColumnSet, Planned};
 
@@ -39,6 +40,7 @@ pub(super) struct Desk {
     pub history: u64,
     pub layouts: Layouts,
     pub buffers: Buffers,
+    pub originals: Originals,
     /// Buffer for a row or some columns to be written, packed.
     pub written: Vec<u8>,
     /// H_DATA of a payment.
@@ -75,6 +77,7 @@ impl TpccClient {
                 history: 0,
                 layouts: Layouts::new(options.full_schema()),
                 buffers: Buffers::new(options.full_schema()),
+                originals: Originals::new(),
                 written: Vec::new(),
                 remark: Vec::new(),
                 text: Vec::new(),

@@ -7,7 +7,6 @@ use super::columns::{STOCK, WAREHOUSE};
 use super::draw::{Line, MOST_LINES};
 use super::keys::Place;
 use super::row::{Row, amount, fetch, packed, put, word};
-use super::text::is_original;
 use txn::{Abort, Access, Intent, held_value};
 
 /// Number of units in 1. Taxes and discounts are in units of 0.0001.
@@ -161,7 +160,7 @@ impl Desk {
         let mut is_branded = false;
         if self.options.full_schema() {
             let data = &row[part.bytes + item::NAME.bytes..];
-            is_branded = held_value(data).is_some_and(is_original);
+            is_branded = held_value(data).is_some_and(|data| self.originals.include(data));
         }
         self.digest.add(row);
         Ok((amount(row, 0), is_branded))
@@ -193,7 +192,8 @@ impl Desk {
         if self.options.full_schema() {
             let (info, data) = row[part.bytes..].split_at(line::INFO_BYTES);
             entry[line::NUMBERS.bytes..].copy_from_slice(info);
-            is_both = is_branded && held_value(data).is_some_and(is_original);
+            is_both =
+                is_branded && held_value(data).is_some_and(|data| self.originals.include(data));
         }
         access.update(stored.0, stored.1.into(), stock::NUMBERS.set, &numbers)?;
         Ok(is_both)

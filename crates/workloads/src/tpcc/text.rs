@@ -3,10 +3,7 @@
 use super::row::Row;
 use crate::stream::Stream;
 use memchr::memmem::Finder;
-use std::{
-    ops::{Deref, DerefMut},
-    sync::LazyLock,
-};
+use std::ops::{Deref, DerefMut};
 
 /// Letters of a random text (4.3.2.2): 26 lower-case letters, 26 capitals, 10 digits.
 const LETTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -77,11 +74,20 @@ pub(super) fn data<const MOST: usize>(stream: &mut Stream, least: usize) -> Text
     text
 }
 
-/// Returns true if `text` contains ORIGINAL.
-#[inline]
-pub(super) fn is_original(text: &[u8]) -> bool {
-    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(ORIGINAL));
-    FINDER.find(text).is_some()
+/// Looks for ORIGINAL in texts.
+#[derive(Clone, Debug)]
+pub(super) struct Originals(Finder<'static>);
+
+impl Originals {
+    pub fn new() -> Originals {
+        Originals(Finder::new(ORIGINAL))
+    }
+
+    /// Returns true if `text` contains ORIGINAL.
+    #[inline]
+    pub fn include(&self, text: &[u8]) -> bool {
+        self.0.find(text).is_some()
+    }
 }
 
 /// Appends two street lines, a city, a state and a zip code (4.3.2.7).
@@ -125,13 +131,13 @@ mod tests {
 
     #[test]
     fn texts_have_the_lengths_and_the_letters_asked_for() {
-        let mut stream = Stream::of_worker(3, 0);
+        let (mut stream, names) = (Stream::of_worker(3, 0), Originals::new());
         let (mut lengths, mut seen, mut originals) = (BTreeSet::new(), BTreeSet::new(), 0);
         for _ in 0..5000 {
             let text = data::<50>(&mut stream, 26);
             lengths.insert(text.len());
             seen.extend(text.iter().copied());
-            originals += u32::from(is_original(&text));
+            originals += u32::from(names.include(&text));
         }
         assert!(lengths.iter().copied().eq(26..=50));
         assert!(seen.iter().all(u8::is_ascii_alphanumeric) && seen.len() == 62);
@@ -140,15 +146,16 @@ mod tests {
 
     #[test]
     fn the_word_is_found_wherever_it_is() {
+        let originals = Originals::new();
         for length in 0..70 {
             let plain = vec![b'O'; length];
-            assert!(!is_original(&plain));
+            assert!(!originals.include(&plain));
             for at in 0..(length + 1).saturating_sub(ORIGINAL.len()) {
                 let mut text = plain.clone();
                 text[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
-                assert!(is_original(&text), "at {at} of {length}");
+                assert!(originals.include(&text), "at {at} of {length}");
                 text[at + 3] = b'_';
-                assert!(!is_original(&text), "at {at} of {length}");
+                assert!(!originals.include(&text), "at {at} of {length}");
             }
         }
     }
