@@ -58,9 +58,10 @@ impl Tables {
         let Some(schema) = self.schemas.get(&table) else {
             return bytes(values);
         };
-        let mut packed = Vec::new();
-        // Values outside the record are fetched, and so are packed.
-        RowLayout::of(schema).pack(columns, values, &mut packed, |_, _| ());
+        let (layout, mut packed) = (RowLayout::of(schema), Vec::new());
+        // Columns that were added later come behind those of the table. Values outside the record are fetched, and so are packed.
+        let columns = columns.and(layout.all());
+        layout.pack(columns, values, &mut packed, |_, _| ());
         self.row(table, columns, &packed)
     }
 
@@ -155,5 +156,20 @@ mod tests {
         assert_eq!(whole, "balance = -3, name = \"somebody or \"..., word = 0x0700000000000000");
         assert_eq!(tables().row(TableId(0), ColumnSet::one(0), &row[..8]), "balance = -3");
         assert_eq!(tables().row(TableId(9), ColumnSet::one(0), b"abc"), "\"abc\"");
+    }
+
+    #[test]
+    fn held_rows_are_shown_without_columns_that_were_added_later() {
+        let columns = vec![
+            Column::new("name", ColumnType::TextUpTo(6)),
+            Column::new("number", ColumnType::U64),
+        ];
+        let schema = TableSchema::new("people", columns);
+        let tables = Tables::new([(TableId(0), &schema)], Vec::new());
+        let mut row = vec![4, 0, 0, 0, b'a', b'n', b'n', 0, 0, 0];
+        row.extend(7u64.to_le_bytes());
+        row.extend([9; 8]);
+        let shown = tables.held_row(TableId(0), ColumnSet::first(3), &row);
+        assert_eq!(shown, "name = \"ann\", number = 7");
     }
 }

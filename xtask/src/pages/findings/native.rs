@@ -20,7 +20,7 @@ pub fn ycsb(results: &Results) -> Result<Finding, String> {
         label: "thousand transactions a second".into(),
         series: vec!["1 thread".into(), "2 threads".into()],
         rows: names.iter().map(row).collect(),
-        note: "Hollow: not known to be steady. HSTORE has one partition here, so its second thread waits.".into(),
+        note: "Hollow: not known to be steady. HSTORE has one partition here. Its second thread waits, and fetches its rows meanwhile.".into(),
     };
     let rates = |cores: usize| {
         let rate = |r: &Record| r.throughput_txn_per_s / 1e3;
