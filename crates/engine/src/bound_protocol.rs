@@ -202,6 +202,22 @@ impl<'s, M: Machine, P: Protocol<M>> BoundProtocol<'s, M, P> {
         self.protocol.write(self.core, &mut self.worker, record, change)
     }
 
+    /// Calls [`Protocol::write_absent`].
+    ///
+    /// # Safety
+    /// The same condition as for [`BoundProtocol::read_directly`].
+    #[inline(always)]
+    pub unsafe fn write_absent(
+        &mut self,
+        record: Record<'s, M>,
+        change: Change<'_>,
+    ) -> Result<RowHead, Abort> {
+        // SAFETY: the caller promises that the record is of the owner's store, which was made for the
+        // protocol's words.
+        let record = unsafe { RecordRef::new(record) };
+        self.protocol.write_absent(self.core, &mut self.worker, record, change)
+    }
+
     /// Does the same as [`SessionProtocol::add`], and is inlined.
     ///
     /// # Safety

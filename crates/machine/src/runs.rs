@@ -76,6 +76,15 @@ impl Runs {
         self.usual.iter().chain(&self.rest)
     }
 
+    /// Returns the run, if there is only one.
+    #[inline(always)]
+    pub fn only(&self) -> Option<&Run> {
+        match (&*self.usual, &*self.rest) {
+            ([run], []) => Some(run),
+            _ => None,
+        }
+    }
+
     /// Returns the first runs, of which [`Run::copied`] is one word or at least two. Others come behind them, and so do several equal
     /// ones.
     #[inline(always)]
@@ -149,6 +158,8 @@ mod tests {
         let short = Runs::new([(0, 8), (1, 9), (3, 2)]);
         assert_eq!((short.usual().len(), short.rest().len()), (1, 2));
         assert_eq!(Runs::new([(0, 16), (4, 8), (5, 21)]).rest(), []);
+        assert_eq!(Runs::new([(3, 21)]).only().map(Run::words), Some(3..6));
+        assert_eq!(Runs::new([(0, 16), (4, 8)]).only(), None);
         assert_eq!(Runs::new((0..10).map(|field| (field * 13, 100))).equal(), 10);
         let some = Runs::new([(0, 8), (1, 20), (4, 20), (7, 20), (10, 8), (11, 20)]);
         assert_eq!((some.usual().len(), some.equal(), some.rest().len()), (1, 3, 5));

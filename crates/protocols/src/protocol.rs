@@ -537,6 +537,23 @@ pub trait Protocol<M: Machine>: Sized + Send + Sync + 'static {
         change: Change<'_>,
     ) -> Result<bool, Abort>;
 
+    /// Writes `change`, which leaves a row, if the record's row is absent. Reads the state for update first, and returns it.
+    #[inline(always)]
+    fn write_absent<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Self::Worker<'s>,
+        record: RecordRef<'s, M, Self::Words>,
+        change: Change<'_>,
+    ) -> Result<RowHead, Abort> {
+        let (none, intent) = (ColumnSet::NONE, Intent::Update);
+        let found = self.read(core, worker, record, none, intent, &mut [])?;
+        if found.state == RowState::ABSENT {
+            self.write(core, worker, record, change)?;
+        }
+        Ok(found)
+    }
+
     /// Returns true if [`Protocol::add`] may be called.
     #[inline(always)]
     fn adds_at_commit(&self) -> bool {

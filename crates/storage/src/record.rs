@@ -307,7 +307,6 @@ impl<'s, M: Machine> Record<'s, M> {
         if let Some(state) = state {
             core.store_relaxed(&header.line, &header.row, state.0);
         }
-        let mut rest = values;
         if !M::MODELLED {
             if let Some(column) = columns.only() {
                 let span = self.shape.layout().span(column);
@@ -317,10 +316,17 @@ impl<'s, M: Machine> Record<'s, M> {
             }
             if let Some(runs) = self.shape.runs_of(columns) {
                 let runs = runs.runs();
-                core.copy_runs_in(&header.body_line, self.body_words(runs), runs, rest);
+                core.copy_runs_in(&header.body_line, self.body_words(runs), runs, values);
                 return;
             }
         }
+        self.install_each(core, columns, values);
+    }
+
+    /// Writes `columns` one by one. It is apart from the usual ways to write them, which are shorter.
+    #[inline(never)]
+    fn install_each(&self, core: &M::Core, columns: ColumnSet, values: &[u8]) {
+        let (header, mut rest) = (self.header(), values);
         for column in columns.iter() {
             let span = self.shape.layout().span(column);
             let (first, bytes) = (span.word as usize, span.bytes as usize);

@@ -485,13 +485,6 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
     /// Inserts the packed row `row` in a record that [`LocalSite::locate_number`] has returned. Returns false if the record has a row.
     #[inline(always)]
     pub fn insert_in(&mut self, record: Record<'s, M>, row: &[u8]) -> Result<bool, Abort> {
-        // SAFETY: the record was found in the owner's store.
-        let read = unsafe {
-            self.protocol.read_directly(record, ColumnSet::NONE, Intent::Update, &mut [])
-        };
-        if presence(read)? {
-            return Ok(false);
-        }
         let layout = record.table().layout();
         let (columns, mut values) = (layout.all(), row);
         if !layout.variable().is_empty() {
@@ -504,8 +497,9 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
             values = &self.held;
         }
         let change = Change { columns, values, state: Some(RowState::PRESENT) };
-        // SAFETY: as above.
-        unsafe { self.protocol.write_directly(record, change) }
+        // SAFETY: the record was found in the owner's store.
+        let found = unsafe { self.protocol.write_absent(record, change) };
+        Ok(!presence(found)?)
     }
 
     /// Updates the row of integer key `key` at once, as [`LocalSite::read_number`] reads it, if no column is

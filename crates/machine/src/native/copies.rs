@@ -72,7 +72,16 @@ pub(super) fn runs_out(words: &[Word], runs: &Runs, into: &mut [u8]) {
 /// Copies the front of `from` into runs of `words`.
 #[inline(always)]
 pub(super) fn runs_in(words: &[Word], runs: &Runs, from: &[u8]) {
-    rounds::runs_in(words, runs, from);
+    match runs.only() {
+        Some(run) => run_in(words, run, from),
+        None => rounds::runs_in(words, runs, from),
+    }
+}
+
+/// Copies a run alone. Whole rows often are one run, and a loop over runs needs more registers.
+#[inline(never)]
+fn run_in(words: &[Word], run: &Run, from: &[u8]) {
+    copy_in(&words[run.words()], &from[run.place()]);
 }
 
 /// Copies less than two words.
@@ -415,6 +424,7 @@ mod tests {
     fn runs_are_copied_as_their_columns_are() {
         let bytes: Vec<u8> = (0..700u32).map(|byte| byte as u8 | 1).collect();
         for length in 0..140u32 {
+            check([length.max(1)], &bytes);
             // Columns before and behind the one of this length, or several of this length, and the last one of a few bytes.
             for others in [1, 7, 8, 9, 16, 31] {
                 check([others, length, 40, length, others].map(|length| length.max(1)), &bytes);
@@ -424,7 +434,7 @@ mod tests {
     }
 
     /// Copies runs of these lengths, together and one by one.
-    fn check(lengths: [u32; 5], bytes: &[u8]) {
+    fn check<const RUNS: usize>(lengths: [u32; RUNS], bytes: &[u8]) {
         let (mut word, mut spans) = (0, Vec::new());
         for length in lengths {
             spans.push((word, length));

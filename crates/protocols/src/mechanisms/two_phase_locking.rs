@@ -29,7 +29,7 @@ use crate::{
     ProtocolOptions, Txn, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, Zeroed, cold::Arc};
-use storage::{Epochs, GuardRef, RecordRef, RowHead};
+use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
 use txn::{Abort, ColumnSet, Intent};
 
 /// Mode in which a lock is held.
@@ -629,6 +629,24 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         Ok(true)
     }
 
+    #[inline(always)]
+    fn write_absent<'s>(
+        &'s self,
+        core: &M::Core,
+        worker: &mut Worker<'s, M, L>,
+        record: RecordRef<'s, M, L::Words>,
+        change: Change<'_>,
+    ) -> Result<RowHead, Abort> {
+        let (none, intent) = (ColumnSet::NONE, Intent::Update);
+        let found = self.read(core, worker, record, none, intent, &mut [])?;
+        if found.state == RowState::ABSENT {
+            // The read has locked the record as a write does.
+            let at = worker.writes.find(&record);
+            worker.writes.put(core, record, at, change);
+        }
+        Ok(found)
+    }
+
     fn scan<'s>(
         &'s self,
         core: &M::Core,
@@ -673,6 +691,10 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         record: RecordRef<'s, M, L::Words>,
         _: u64,
     ) -> Result<(), Abort> {
+        if worker.instant.is_some() {
+            // The guard is locked only for this insertion, so the transaction has not scanned the range.
+            return Ok(());
+        }
         match worker.held.find(&guard.record()) {
             Some(_) if core.is_planted(faults::PHANTOM_UNREAD_ABSENCE) => Ok(()),
             // The lock is free, so this does not wait.
