@@ -256,9 +256,7 @@ impl<M: Machine> Protocol<M> for Aria<M> {
         if early {
             self.end(core, worker);
         }
-        for at in 0..worker.sets.writes.len() {
-            worker.sets.writes.install(core, at, log);
-        }
+        worker.sets.writes.install_all(core, log);
         if !early {
             self.end(core, worker);
         }

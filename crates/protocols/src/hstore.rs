@@ -307,9 +307,7 @@ impl<M: Machine> Protocol<M> for Hstore<M> {
         _: u64,
         log: &mut CommitLog<'_>,
     ) {
-        for at in 0..worker.writes.len() {
-            worker.writes.install(core, at, log);
-        }
+        worker.writes.install_all(core, log);
         self.let_go(core, worker);
     }
 

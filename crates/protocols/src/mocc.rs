@@ -38,8 +38,9 @@ use crate::{
     CommitLocks, Declaration, Isolation, ProtocolOptions, Txn, faults,
     mechanisms::{
         cancellable_queue::SharedSessions,
+        footprint::Footprint,
         lock_queue::{LockQueue, Queued},
-        optimistic::{End, Footprint, Optimistic, Rules},
+        optimistic::{End, Optimistic, Rules},
         ordered_locks::{OrderedLocks, OutOfOrder},
         temperature::{Temperature, window_of},
         tid_word::{self, TidRecord},

@@ -121,9 +121,7 @@ impl<M: Machine> Protocol<M> for NoCc {
         _: u64,
         log: &mut CommitLog<'_>,
     ) {
-        for at in 0..writes.len() {
-            writes.install(core, at, log);
-        }
+        writes.install_all(core, log);
         writes.clear();
     }
 

@@ -40,7 +40,8 @@ use crate::{
     CommitLocks, Declaration, Isolation, LatchKind, ProtocolOptions, Txn, Validation, faults,
     mechanisms::{
         critical_section::{CriticalSection, Entrance},
-        optimistic::{End, Footprint, Optimistic, Rules},
+        footprint::Footprint,
+        optimistic::{End, Optimistic, Rules},
         tid_word::{ReadLocks, TidRecord},
         timestamp_allocator::{TimestampAllocator, TimestampSource},
     },

@@ -23,7 +23,8 @@
 use crate::{
     CommitLocks, Declaration, Delegated, Isolation, ProtocolOptions, faults,
     mechanisms::{
-        optimistic::{End, Footprint, Optimistic, Rules},
+        footprint::Footprint,
+        optimistic::{End, Optimistic, Rules},
         tid_word::{self, TidRecord},
     },
 };

@@ -17,7 +17,8 @@
 use crate::{
     CommitLocks, Declaration, Delegated, Isolation, ProtocolOptions, faults,
     mechanisms::{
-        optimistic::{Footprint, Optimistic, Rules},
+        footprint::Footprint,
+        optimistic::{Optimistic, Rules},
         tid_word::TidRecord,
         timestamp_floor::TimestampFloor,
         validity_word::{LOCKED, extended, load, raise, rts, times, wts},

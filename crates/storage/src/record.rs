@@ -301,8 +301,8 @@ impl<'s, M: Machine> Record<'s, M> {
         version: Version,
     ) {
         let header = self.header();
-        if self.shape.keeps_versions() && state != Some(RowState::RETIRED) {
-            core.store_relaxed(&header.line, self.version_word(), version.0);
+        if self.shape.keeps_versions() {
+            self.install_version(core, state, version);
         }
         if let Some(state) = state {
             core.store_relaxed(&header.line, &header.row, state.0);
@@ -321,6 +321,14 @@ impl<'s, M: Machine> Record<'s, M> {
             }
         }
         self.install_each(core, columns, values);
+    }
+
+    /// Writes the version, unless the record retires.
+    #[cold]
+    fn install_version(&self, core: &M::Core, state: Option<RowState>, version: Version) {
+        if state != Some(RowState::RETIRED) {
+            core.store_relaxed(&self.header().line, self.version_word(), version.0);
+        }
     }
 
     /// Writes `columns` one by one. It is apart from the usual ways to write them, which are shorter.

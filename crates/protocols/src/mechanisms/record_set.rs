@@ -16,6 +16,9 @@ const SOME: usize = 64;
 /// New-Order of TPC-C accesses about 40 records.
 const FILTER_WORDS: usize = 16;
 
+/// Bits of an index while records are sorted by address. Larger sets are sorted in another way.
+const INDEX_BITS: u32 = 16;
+
 /// Returns the word of the filter in which a hash has its bit, and the bit.
 #[inline(always)]
 fn filter_bit(hash: u64) -> (usize, u64) {
@@ -32,6 +35,13 @@ pub struct RecordSet<'s, M: Machine, C, T> {
     /// A Bloom filter with one hash function. A clear bit proves that a record is not in the set.
     filter: [u64; FILTER_WORDS],
     hashed: RefCell<Hashed>,
+    sorting: Sorting<'s, M, C, T>,
+}
+
+/// Buffers of [`RecordSet::sort`].
+struct Sorting<'s, M: Machine, C, T> {
+    order: Vec<u64>,
+    sorted: Vec<(RecordRef<'s, M, C>, T)>,
 }
 
 /// Those records of a set that have been hashed. A look-up hashes the others if it needs them, so it changes them.
@@ -39,6 +49,9 @@ pub struct RecordSet<'s, M: Machine, C, T> {
 struct Hashed {
     /// Number of look-ups that have walked a list of more than a few records.
     walks: usize,
+    /// Index behind that of the record that was found last in a list of more than a few. A transaction often updates rows in the order
+    /// in which it has read them, for example those of a scan.
+    next: usize,
     /// Hash table with open addressing: 0 for an empty slot, otherwise the index of a record plus 1. It is empty, or at most
     /// half full.
     slots: Vec<u32>,
@@ -65,6 +78,29 @@ impl Hashed {
         }
     }
 
+    /// Returns the index of the record with this identity and hash among `records`, all of which are entered.
+    #[inline(always)]
+    fn find<M: Machine, C, T>(
+        &self,
+        records: &[(RecordRef<'_, M, C>, T)],
+        identity: usize,
+        hash: u64,
+    ) -> Option<usize>
+    where
+        C: Zeroed + Send + Sync + 'static,
+    {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at] != 0 {
+            let index = self.slots[at] as usize - 1;
+            if records[index].0.identity() == identity {
+                return Some(index);
+            }
+            at = (at + 1) & mask;
+        }
+        None
+    }
+
     /// Empties the hash table.
     #[inline]
     fn empty(&mut self) {
@@ -81,7 +117,8 @@ fn spread(identity: usize) -> u64 {
 impl<M: Machine, C, T> Default for RecordSet<'_, M, C, T> {
     fn default() -> Self {
         let (entries, hashed) = (Vec::new(), RefCell::default());
-        RecordSet { entries, filter: [0; FILTER_WORDS], hashed }
+        let sorting = Sorting { order: Vec::new(), sorted: Vec::new() };
+        RecordSet { entries, filter: [0; FILTER_WORDS], hashed, sorting }
     }
 }
 
@@ -118,23 +155,24 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
     /// Searches more than a few records. It is apart, because the walk over few of them needs fewer registers.
     #[inline(never)]
     fn search_many(&self, record: &RecordRef<'s, M, C>, hash: u64) -> Option<usize> {
-        let mut hashed = self.hashed.borrow_mut();
-        if self.entries.len() <= SOME && hashed.walks < WALKS {
-            hashed.walks += 1;
-            return self.walk(record);
-        }
-        hashed.enter(&self.entries);
         let identity = record.identity();
-        let mask = hashed.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        while hashed.slots[at] != 0 {
-            let index = hashed.slots[at] as usize - 1;
-            if self.entries[index].0.identity() == identity {
-                return Some(index);
+        let mut hashed = self.hashed.borrow_mut();
+        let next = hashed.next;
+        let found = match self.entries.get(next) {
+            Some((there, _)) if there.identity() == identity => Some(next),
+            _ if self.entries.len() <= SOME && hashed.walks < WALKS => {
+                hashed.walks += 1;
+                self.walk(record)
             }
-            at = (at + 1) & mask;
+            _ => {
+                hashed.enter(&self.entries);
+                hashed.find(&self.entries, identity, hash)
+            }
+        };
+        if let Some(index) = found {
+            hashed.next = index + 1;
         }
-        None
+        found
     }
 
     /// Adds `record` and returns its index. The record must not be in the set yet.
@@ -149,13 +187,36 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
 
     /// Sorts in the order in which locks are acquired at commit, which is the same for all sessions: by record name, that is table
     /// and offset, or natively by address.
-    pub fn sort(&mut self) {
+    pub fn sort(&mut self)
+    where
+        T: Copy,
+    {
         match M::MODELLED {
             true => self.entries.sort_unstable_by_key(|(record, _)| record.name()),
             // All sessions see a record at the same address, so addresses are an order too. A name would be computed from them.
-            false => self.entries.sort_unstable_by_key(|(record, _)| record.identity()),
+            false => self.sort_by_address(),
         }
         self.hashed.get_mut().empty();
+    }
+
+    /// Sorts by address. Each entry is moved once: what is sorted are the addresses, with the indices of the entries in their last bits.
+    fn sort_by_address(&mut self)
+    where
+        T: Copy,
+    {
+        // No arena has more bytes than a pointer has addresses in its lower 48 bits, so these suffice for an order.
+        let place = |record: &RecordRef<'s, M, C>| (record.identity() as u64) << INDEX_BITS;
+        if self.entries.len() >> INDEX_BITS != 0 {
+            return self.entries.sort_unstable_by_key(|(record, _)| place(record));
+        }
+        let Sorting { order, sorted } = &mut self.sorting;
+        order.clear();
+        order.extend(self.entries.iter().zip(0..).map(|((record, _), at)| place(record) | at));
+        order.sort_unstable();
+        sorted.clear();
+        let index = |place: &u64| (place & ((1 << INDEX_BITS) - 1)) as usize;
+        sorted.extend(order.iter().map(|place| self.entries[index(place)]));
+        std::mem::swap(&mut self.entries, sorted);
     }
 
     /// Removes all records.
@@ -164,7 +225,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
         self.entries.clear();
         self.filter = [0; FILTER_WORDS];
         let hashed = self.hashed.get_mut();
-        hashed.walks = 0;
+        (hashed.walks, hashed.next) = (0, 0);
         hashed.empty();
     }
 

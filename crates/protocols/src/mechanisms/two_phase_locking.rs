@@ -373,20 +373,6 @@ impl<L> TwoPhaseLocking<L> {
         confirmed.map(|()| Some(head))
     }
 
-    /// Installs all writes.
-    #[inline(always)]
-    fn install_all<M: Machine>(
-        core: &M::Core,
-        worker: &mut Worker<'_, M, L>,
-        log: &mut CommitLog<'_>,
-    ) where
-        L: Locks<M>,
-    {
-        for at in 0..worker.writes.len() {
-            worker.writes.install(core, at, log);
-        }
-    }
-
     /// Releases the guard that was locked only for an insertion.
     fn end_instant<M: Machine>(&self, core: &M::Core, worker: &mut Worker<'_, M, L>)
     where
@@ -570,7 +556,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         _: u64,
         log: &mut CommitLog<'_>,
     ) {
-        Self::install_all(core, worker, log);
+        worker.writes.install_all(core, log);
         worker.writes.clear();
     }
 
@@ -775,7 +761,7 @@ impl<M: Machine, L: Locks<M>> Protocol<M> for TwoPhaseLocking<L> {
         _: u64,
         log: &mut CommitLog<'_>,
     ) {
-        Self::install_all(core, worker, log);
+        worker.writes.install_all(core, log);
         self.let_go(core, worker);
     }
 

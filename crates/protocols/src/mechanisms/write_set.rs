@@ -270,13 +270,35 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         (!undone).then_some((before, after))
     }
 
-    /// Installs the write at `at` and reports it to the log. Called with the record protected.
+    /// Installs all writes and reports them to the log. Called with all records protected.
     #[inline(always)]
+    pub fn install_all(&self, core: &M::Core, log: &mut CommitLog<'_>) {
+        for (at, (record, pending)) in self.records.iter().enumerate() {
+            self.install_one(core, (at, record, pending), log);
+        }
+    }
+
+    /// Installs the write at `at` and reports it to the log. Called with the record protected.
+    #[inline]
     pub fn install(&self, core: &M::Core, at: usize, log: &mut CommitLog<'_>) {
+        let (record, pending) = self.records.get(at);
+        self.install_one(core, (at, record, pending), log);
+    }
+
+    #[inline(always)]
+    fn install_one(
+        &self,
+        core: &M::Core,
+        (at, record, pending): (usize, RecordRef<'s, M, C>, &Pending),
+        log: &mut CommitLog<'_>,
+    ) {
         // If nobody is told what the write overwrites, the row is not looked at. A machine that is modelled looks at it, because that
         // load is part of its costs.
-        match !M::MODELLED && log.writes.is_none() && self.records.get(at).1.surely_changes() {
-            true => self.place(core, at, log.version),
+        match !M::MODELLED && log.writes.is_none() && pending.surely_changes() {
+            true => {
+                let values = &self.values[pending.start..];
+                record.install(core, pending.columns, values, pending.state, log.version);
+            }
             false => self.install_and_tell(core, at, log),
         }
     }
