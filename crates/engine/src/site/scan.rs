@@ -29,14 +29,21 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         row.clear();
         row.resize(layout.held_bytes(columns), 0);
         let mut packed = std::mem::take(&mut self.packed);
-        let mut visit_packed = |key: Key<'_>, held: &[u8]| {
-            packed.clear();
-            layout.pack(columns, held, &mut packed, |_, _| unreachable!("the record holds all"));
-            visit(key, &packed)
-        };
         let visited = match layout.variable().intersects(columns) {
             true => {
-                let visit = &mut visit_packed;
+                let worked_out;
+                let packing = match home.shape().runs_of(columns) {
+                    Some(runs) => runs.packing(),
+                    None => {
+                        worked_out = layout.packing(columns);
+                        &worked_out
+                    }
+                };
+                let visit = &mut |key: Key<'_>, held: &[u8]| {
+                    packed.clear();
+                    packing.pack(held, &mut packed, |_, _| unreachable!("the record holds all"));
+                    visit(key, &packed)
+                };
                 self.visit_numbers(home, range, direction, (columns, &mut row), visit)
             }
             false => self.visit_numbers(home, range, direction, (columns, &mut row), visit),
