@@ -7,9 +7,11 @@ use txn::{Column, ColumnType, Loader, Schema, TableId, TableSchema};
 
 const TABLE: TableId = TableId(0);
 const ROWS: u64 = 400;
+/// More records than are sorted with their indices beside their addresses.
+const MANY: u64 = 70_000;
 
-/// Calls `test` with the records of a table.
-fn with_records(test: impl FnOnce(&[RecordRef<'_, Native, Word>]) + Send) {
+/// Calls `test` with the records of a table of `rows` rows.
+fn with_records(rows: u64, test: impl FnOnce(&[RecordRef<'_, Native, Word>]) + Send) {
     let machine = Arc::new(Native::new(NativeOptions::default()).unwrap());
     let options = StoreOptions {
         sessions: 1,
@@ -21,20 +23,20 @@ fn with_records(test: impl FnOnce(&[RecordRef<'_, Native, Word>]) + Send) {
     let store: Store<Native> = Store::new(machine.clone(), options).unwrap();
     let columns = vec![Column::new("value", ColumnType::U64)];
     let schema = Schema { tables: vec![TableSchema::new("rows", columns)] };
-    store.create_tables(&schema, |_| ROWS).unwrap();
+    store.create_tables(&schema, |_| rows).unwrap();
     let mut loader = StoreLoader::new(&store, 1);
-    loader.load_dense(TABLE, ROWS, &|_, _| ());
+    loader.load_dense(TABLE, rows, &|_, _| ());
     loader.finish().unwrap();
     let body: Body<'_, Native> = Box::new(|core| {
         let record = |key| RecordRef::checked(store.table(TABLE).find(core, key).expect("loaded"));
-        test(&(0..ROWS).map(record).collect::<Vec<_>>());
+        test(&(0..rows).map(record).collect::<Vec<_>>());
     });
     machine.run(vec![body], vec![]).unwrap();
 }
 
 #[test]
 fn records_are_found_however_many_there_are_and_however_often_they_are_looked_up() {
-    with_records(|records| {
+    with_records(ROWS, |records| {
         let mut set = RecordSet::default();
         for count in [1, 2, 24, 25, 26, 64, 65, 70, 140, 300] {
             // Records are looked up after each push, after few of them, or only at the end.
@@ -57,6 +59,30 @@ fn records_are_found_however_many_there_are_and_however_often_they_are_looked_up
                 set.clear();
                 assert!(records.iter().all(|record| set.find(record).is_none()));
             }
+        }
+    });
+}
+
+#[test]
+fn sets_of_any_size_are_sorted_by_address() {
+    with_records(MANY, |records| {
+        let mut set = RecordSet::default();
+        for count in [1, 2, 20, 21, 300, MANY] {
+            // The step and the count have no common divisor, so each record comes once.
+            let places = (0..count).map(|at| (at * 7919 % count) as usize);
+            for place in places {
+                set.push(records[place], place);
+            }
+            set.sort();
+            let sorted: Vec<_> = set.iter().map(|(record, at)| (record.identity(), *at)).collect();
+            assert_eq!(sorted.len() as u64, count);
+            assert!(sorted.is_sorted(), "{count}");
+            assert!(sorted.iter().all(|(identity, at)| records[*at].identity() == *identity));
+            // Looked up in their order, against it, and in their order again behind a miss.
+            for at in (0..sorted.len()).chain((0..sorted.len()).rev()) {
+                assert_eq!(set.find(&records[sorted[at].1]), Some(at), "{count}");
+            }
+            set.clear();
         }
     });
 }
