@@ -6,6 +6,7 @@ mod byte_scans;
 mod errors;
 mod indexes;
 mod insert_many;
+mod inserts;
 mod memory;
 mod money;
 mod point_reads;
