@@ -1,5 +1,6 @@
-//! What a transaction of optimistic concurrency control has read and is about to write: its read set, node set and write set. Its
-//! steps at commit are locking, validating, and installing or unlocking.
+//! The footprint of a transaction under optimistic concurrency control: its read set, node set and write set.
+//!
+//! At commit the transaction locks the write set and validates what it has read. Then it installs its writes, or unlocks the records.
 
 use super::{
     node_set::NodeSet,
