@@ -138,7 +138,7 @@ pub(super) const FIGURE_B: Figure = Figure {
                         let share = data.share(name, x, &of)?;
                         (low, high) = (low.min(share), high.max(share));
                     }
-                    let saw = format!("{name} {} to {}", percent(low), percent(high));
+                    let saw = format!("{name} between {} and {}", percent(low), percent(high));
                     finding = finding.and(high - low <= 0.1, saw);
                 }
                 Ok(finding)
