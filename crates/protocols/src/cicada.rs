@@ -102,7 +102,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["contention-order", "precheck", "contention-regulation"]
+        &["contention-order", "precheck", "contention-regulation", "keep-versions"]
     }
 
     fn create(
@@ -112,7 +112,7 @@ impl<M: Machine> Protocol<M> for Cicada<M> {
     ) -> Result<Self, OutOfMemory> {
         Ok(Cicada {
             clocks: LooseClocks::new(arena, sessions)?,
-            versions: Versions::new(arena, sessions)?,
+            versions: Versions::new(arena, sessions)?.keeping(options.kept_versions),
             sorts: options.contention_order,
             prechecks: options.precheck,
             absences: AbsenceTimes::new(arena)?,

@@ -278,7 +278,9 @@ impl<M: Machine, C: Queued, W: Physical> Locks<M> for WaitingLocks<M, C, W> {
             false => claims.acquire(core, record, name, mode, &mut wait, CHOSEN),
         };
         let held = held.map_err(Abort::because)?;
-        owner.highest = owner.highest.max(place);
+        if ordered {
+            owner.highest = owner.highest.max(place);
+        }
         owner.locks += 1;
         Ok(held)
     }

@@ -34,8 +34,9 @@ pub mod wound_wait;
 pub use options::commit_locks::{CommitLocks, MAX_PAUSES};
 pub use options::duration;
 pub use options::{
-    Deadlocks, KNOBS, Knob, KnobError, LatchKind, LockForm, LockPlacement, OlderAtPartition,
-    ProtocolOptions, Readers, Validation, WaitingWriters, WaitsForGraph, WriteLocks,
+    Deadlocks, KNOBS, KeptVersions, Knob, KnobError, LatchKind, LockForm, LockPlacement,
+    OlderAtPartition, ProtocolOptions, Readers, Validation, WaitingWriters, WaitsForGraph,
+    WriteLocks,
 };
 pub use protocol::{
     Change, CommitLog, Declaration, Delegated, Image, Images, Isolation, IsolationError, Prepared,

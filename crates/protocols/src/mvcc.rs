@@ -89,7 +89,7 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
     }
 
     fn knobs() -> &'static [&'static str] {
-        &["waiting-writers", "latch"]
+        &["waiting-writers", "latch", "keep-versions"]
     }
 
     fn create(
@@ -99,7 +99,8 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
     ) -> Result<Self, OutOfMemory> {
         Ok(MvccRules {
             allocator: TimestampAllocator::new(arena, options.timestamps, sessions)?,
-            versions: Versions::with_latches(arena, sessions, options.latch)?,
+            versions: Versions::with_latches(arena, sessions, options.latch)?
+                .keeping(options.kept_versions),
             absences: AbsenceTimes::new(arena)?,
             waiting: Waiting::new(arena, options.waiting_writers, sessions)?,
         })
@@ -157,13 +158,17 @@ impl<M: Machine> Rules<M> for MvccRules<M> {
             }
         }
         // Versions older than the newest one cannot change for an active transaction, so they need no mark.
-        let newest = version_chain::wts(core, &record) <= prewrites.timestamp;
-        let head = version_chain::read(core, &record, prewrites.timestamp, columns, out);
-        if newest && !core.is_planted(faults::MVCC_WITHOUT_READ_MARKS) {
+        if version_chain::wts(core, &record) > prewrites.timestamp {
+            let head = version_chain::read_older(core, &record, prewrites.timestamp, columns, out);
+            prewrites.unlatch(core, &record);
+            return Ok(head.expect("a version was collected although a transaction may read it"));
+        }
+        let head = record.copy_out(core, columns, out);
+        if !core.is_planted(faults::MVCC_WITHOUT_READ_MARKS) {
             prewrites.mark_read(core, &record);
         }
         prewrites.unlatch(core, &record);
-        Ok(head.expect("a version was collected although a transaction may read it"))
+        Ok(head)
     }
 
     fn prepare<'s>(

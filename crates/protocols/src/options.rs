@@ -42,6 +42,8 @@ pub struct ProtocolOptions {
     pub read_locks: bool,
     /// Behaviour of writers that wait for a record under timestamp ordering.
     pub waiting_writers: WaitingWriters,
+    /// The superseded versions that a multi-version protocol keeps until they are collected.
+    pub kept_versions: KeptVersions,
     /// Place of the locks of records.
     pub locks: LockPlacement,
     /// Number of buckets of all lock tables together; none for the usual number.
@@ -93,6 +95,7 @@ impl Default for ProtocolOptions {
             validation: Validation::Parallel,
             read_locks: false,
             waiting_writers: WaitingWriters::Race,
+            kept_versions: KeptVersions::Needed,
             locks: LockPlacement::Record,
             lock_buckets: None,
             lock_form: LockForm::Counter,
@@ -156,6 +159,16 @@ pub enum WaitingWriters {
     /// As [`WaitingWriters::Race`], but a writer does not queue for a latch: it is refused if it finds the record latched.
     /// In a queue its timestamp ages, until it comes too late.
     NoQueue,
+}
+
+/// The superseded versions that a multi-version protocol keeps until they are collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptVersions {
+    /// A version is kept only if a transaction may read it, where the writer knows this
+    /// ([`crate::mechanisms::version_collector`]).
+    Needed,
+    /// Every version is kept (the papers' code).
+    All,
 }
 
 /// Place of the validation of an optimistic transaction (Abyss 4.3).
@@ -463,6 +476,23 @@ pub const KNOBS: &[Knob] = &[
             WaitingWriters::Race => "race".to_owned(),
             WaitingWriters::InTurn => "in-turn".to_owned(),
             WaitingWriters::NoQueue => "no-queue".to_owned(),
+        }),
+    },
+    Knob {
+        name: "keep-versions",
+        summary: "which superseded versions are kept until they are collected: those that a transaction may read, or all (the papers' code)",
+        allowed: "needed, all",
+        set: |options, value| {
+            options.kept_versions = match value {
+                "needed" => KeptVersions::Needed,
+                "all" => KeptVersions::All,
+                _ => return None,
+            };
+            Some(())
+        },
+        value: Some(|options| match options.kept_versions {
+            KeptVersions::Needed => "needed".to_owned(),
+            KeptVersions::All => "all".to_owned(),
         }),
     },
     Knob {

@@ -102,14 +102,18 @@ impl<M: Machine, C: Certifier<M>> Rules<M> for SnapshotRules<M, C> {
         }
     }
 
+    fn knobs() -> &'static [&'static str] {
+        &["keep-versions"]
+    }
+
     fn create(
         arena: &Arc<Arena>,
-        _: &ProtocolOptions,
+        options: &ProtocolOptions,
         sessions: usize,
     ) -> Result<Self, OutOfMemory> {
         Ok(SnapshotRules {
             clock: CommitClock::new(arena, sessions)?,
-            versions: Versions::new(arena, sessions)?,
+            versions: Versions::new(arena, sessions)?.keeping(options.kept_versions),
             absences: AbsenceTimes::new(arena)?,
             certifier: PhantomData,
         })

@@ -47,7 +47,7 @@ pub use loader::StoreLoader;
 pub use ordered_rows::{Leaf, LeafRows, Placed, Sought};
 pub use place::Place;
 pub use reclaim::{Epochs, Pin};
-pub use record::{Record, RecordName, RowHead, RowState};
+pub use record::{Origin, Record, RecordName, RowHead, RowState};
 pub use shape::{ProtocolWords, Shape};
 pub use slots::{Slots, Space};
 pub use store::{MAX_TABLES, Store, StoreError, StoreOptions};

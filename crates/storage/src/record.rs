@@ -71,8 +71,19 @@ pub struct RowHead {
     pub state: RowState,
     /// Version of the row, which names its writer. It is [`Version::INITIAL`] where versions are not kept.
     pub version: Version,
-    /// Set if the state comes from the transaction's own write.
-    pub own: bool,
+    /// Place that the state comes from.
+    pub origin: Origin,
+}
+
+/// Place that a row's state comes from. It is as wide as the other fields of a [`RowHead`], so that a head is moved by whole words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u64)]
+pub enum Origin {
+    /// The record.
+    #[default]
+    Record,
+    /// A write that the transaction itself has made.
+    OwnWrite,
 }
 
 /// Name of a record. It is the same on every machine and in every run. It also defines the lock order.
@@ -232,7 +243,7 @@ impl<'s, M: Machine> Record<'s, M> {
         if M::QUARANTINES {
             assert_ne!(state, RowState::FREED, "a record is used whose memory has been given back");
         }
-        RowHead { state, version, own: false }
+        RowHead { state, version, origin: Origin::Record }
     }
 
     /// Copies `columns` into `out`, packed, and returns the head. The copy is made word by word. If a writer is active

@@ -5,7 +5,10 @@ use std::fmt;
 /// Reason that a protocol, the engine or the procedure itself gives for ending an attempt.
 ///
 /// Every abort has a reason. Reports count attempts by reason, and a retry loop asks [`AbortReason::is_retryable`].
+///
+/// It is a word wide: then a result of a row's head or an abort is moved by whole words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u64)]
 pub enum AbortReason {
     /// A lock was held in a conflicting mode, and the protocol does not wait for it (NO_WAIT, or an optimistic
     /// protocol at commit). Under ARIA, a transaction before this one in the batch has written the same record.

@@ -4,7 +4,7 @@
 //! the begin of the attempt.
 
 use machine::Core;
-use storage::{RowHead, RowState};
+use storage::{Origin, RowHead, RowState};
 use txn::{
     ByteScan, Digest, Direction, KeyRange, Read, Scan, TableId, Transaction, TxnId, Unmatched,
     Version, WorkerHistory, Write,
@@ -102,7 +102,7 @@ impl Recorder {
     /// Records a read of a row with these `values`, or of its absence.
     pub fn read(&mut self, table: TableId, key: u64, head: RowHead, values: Digest) {
         if self.is_beside {
-            if !head.own {
+            if head.origin == Origin::Record {
                 let (version, present) = (head.version, head.state.is_present());
                 self.beside.push(Read { table, key, version, present, values });
             }
@@ -111,7 +111,7 @@ impl Recorder {
         // A read of the attempt's own write says nothing about other transactions. It is recorded only to show
         // that a scan has seen the row.
         let own = self.scanning.map(|(_, version)| version);
-        let version = if head.own { own } else { Some(head.version) };
+        let version = if head.origin == Origin::OwnWrite { own } else { Some(head.version) };
         if let Some(version) = version {
             let present = head.state.is_present();
             self.history.reads.push(Read { table, key, version, present, values });

@@ -160,7 +160,7 @@ impl Setting {
 
     /// Returns whether `record` is one of this setting. `options` are the setting's options of the workload, and
     /// `defaults` those that nobody gave. A record that lacks an option is older than the option, which was then as it is by
-    /// default.
+    /// default. For options of protocols and engines [`before`] knows what they were.
     pub fn is_of(&self, options: &Settings, defaults: &Settings, record: &RunRecord) -> bool {
         let known = &record.workload_options;
         let as_found = |(name, value): (&String, &Value)| match known.get(name) {
@@ -171,7 +171,8 @@ impl Setting {
         let servers = shown(&record.architecture_options, "servers");
         let servers = servers.map_or(0, |number| number.parse().unwrap_or(0));
         let all_in = |of: &Settings, given| {
-            pairs(given).all(|(name, value)| shown(of, name).as_deref() == Some(value))
+            pairs(given)
+                .all(|(name, value)| shown(of, name).as_deref().or(before(name)) == Some(value))
         };
         record.workload == self.workload
             && record.architecture == self.architecture
@@ -186,6 +187,11 @@ impl Setting {
             && all_in(&record.protocol_options, &self.protocol_options)
             && all_in(&record.architecture_options, &self.access_options)
     }
+}
+
+/// Returns the value that the option of a protocol or an engine had in records that are older than the option, if it is known.
+fn before(name: &str) -> Option<&'static str> {
+    (name == "keep-versions").then_some("all")
 }
 
 /// Returns names and values of options that are not left as they are.

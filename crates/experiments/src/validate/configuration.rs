@@ -10,7 +10,8 @@ use harness::{
 };
 use machine::cold::Arc;
 use protocols::{
-    CommitLocks, LatchKind, LockForm, OlderAtPartition, ProtocolOptions, WaitingWriters, registry,
+    CommitLocks, KeptVersions, LatchKind, LockForm, OlderAtPartition, ProtocolOptions,
+    WaitingWriters, registry,
 };
 use serde::{Deserialize, Serialize};
 use simulator::{Homes, MachineDescription, Simulated, SimulatedOptions};
@@ -167,6 +168,8 @@ fn program_options(row: &Measurement, build: &Build) -> ProtocolOptions {
         // OCC latches a record while it copies it.
         read_locks: true,
         waiting_writers: WaitingWriters::InTurn,
+        // Each write of MVCC keeps the version before.
+        kept_versions: KeptVersions::All,
         // A search for deadlocks after 1 us, and no wait beyond 1 ms.
         deadlock_search_ns: 1_000,
         lock_timeout_ns: Some(1_000_000),

@@ -62,6 +62,10 @@ forms! {
     aria_in_order: "ARIA" [("reordering", "off")];
     cicada_unsorted: "CICADA" [("contention-order", "off")];
     cicada_without_precheck: "CICADA" [("precheck", "off")];
+    mvcc_keeps_all_versions: "MVCC" [("keep-versions", "all")];
+    snapshot_keeps_all_versions: "SNAPSHOT" [("keep-versions", "all")];
+    ssn_keeps_all_versions: "SSN" [("keep-versions", "all")];
+    cicada_keeps_all_versions: "CICADA" [("keep-versions", "all")];
     cicada_regulated: "CICADA" [("contention-regulation", "1ms")];
     silo_bounded: "SILO" [("commit-locks", "bounded:26")];
     silo_hardly_patient: "SILO" [("commit-locks", "bounded:1")];

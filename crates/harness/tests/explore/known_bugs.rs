@@ -121,6 +121,7 @@ bugs! {
     turn_is_taken_twice [Stuck(Deadlock(_))];
     turns_skip_readers [Stuck(Deadlock(_))];
     mvcc_collects_under_readers [Panic(_)], "a version was collected";
+    looks_before_the_frontier [Panic(_)], "a version was collected";
     cicada_without_rts_check;
     cicada_reads_past_pending;
     cicada_installs_late;

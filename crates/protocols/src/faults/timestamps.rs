@@ -34,6 +34,9 @@ planted! {
     "MVCC's collection asks from when on transactions begin, not who has begun before: an older reader \
      loses its version";
 
+    LOOKS_BEFORE_THE_FRONTIER = "looks_before_the_frontier" in "MVCC" on "counters", Assertion:
+    "MVCC's collection looks who is active before it forbids others to begin: a reader that begins in between loses its version";
+
     CICADA_WITHOUT_RTS_CHECK = "cicada_without_rts_check" in "CICADA" on "smallbank", Certificate:
     "CICADA overwrites a version that a later transaction has read";
 

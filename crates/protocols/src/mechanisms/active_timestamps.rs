@@ -153,7 +153,10 @@ impl<M: Machine> ActiveTimestamps<M> {
     /// Raises the frontier to `timestamp` if it is lower, and collects the active timestamps into `needed`. Raises the floor to what
     /// they leave.
     pub fn look(&self, core: &M::Core, timestamp: u64, needed: &mut Needed) {
-        needed.frontier = self.raise(core, timestamp);
+        let looks_first = core.is_planted(faults::LOOKS_BEFORE_THE_FRONTIER);
+        if !looks_first {
+            needed.frontier = self.raise(core, timestamp);
+        }
         needed.active.clear();
         for (at, session) in self.sessions.iter().enumerate() {
             if let Some(later) = self.sessions.get(at + AHEAD) {
@@ -164,6 +167,9 @@ impl<M: Machine> ActiveTimestamps<M> {
             if active != IDLE {
                 needed.active.push(active);
             }
+        }
+        if looks_first {
+            needed.frontier = self.raise(core, timestamp);
         }
         needed.active.sort_unstable();
         if let Some(floor) = &self.floor {

@@ -296,8 +296,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for AnnouncedWrites<R> {
         };
         let head = self.0.read(core, own, record, access, columns, out)?;
         Ok(match at {
-            None => head,
-            Some(at) => writes.overlay(at, columns, out, head),
+            // A write that was just announced changes nothing yet.
+            Some(at) if access == Access::Own => writes.overlay(at, columns, out, head),
+            _ => head,
         })
     }
 

@@ -31,7 +31,7 @@ use crate::{
     ProtocolOptions, Txn, faults,
 };
 use machine::{Arena, Core, Machine, OutOfMemory, cold::Arc};
-use storage::{Epochs, GuardRef, RecordRef, RowHead, RowState};
+use storage::{Epochs, GuardRef, Origin, RecordRef, RowHead, RowState};
 use txn::{Abort, ColumnSet, Intent};
 
 /// Outcome of an attempt.
@@ -341,7 +341,9 @@ impl<M: Machine, R: Rules<M>> Protocol<M> for Optimistic<R> {
             None => head,
             Some(at) => {
                 let head = worker.sets.writes.overlay(at, columns, out, head);
-                match head.own && core.is_planted(faults::READS_PAST_OWN_WRITES) {
+                match head.origin == Origin::OwnWrite
+                    && core.is_planted(faults::READS_PAST_OWN_WRITES)
+                {
                     true => record.copy_out(core, columns, out),
                     false => head,
                 }

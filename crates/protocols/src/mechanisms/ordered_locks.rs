@@ -136,6 +136,11 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
         out_of_order: OutOfOrder,
     ) -> Result<(), Abort> {
         let name = record.name();
+        // The locks of a commit come in order, and mostly nothing is recommended.
+        let last = self.held.last().map(|lock| lock.name);
+        if last < Some(name) && self.retrospective.is_empty() {
+            return self.wait_for(core, record, mode, self.held.len());
+        }
         let at = self.held.partition_point(|lock| lock.name < name);
         let own = self.held.get(at).filter(|lock| lock.name == name).map(|lock| lock.held.mode);
         if own.is_some_and(|own| own == Mode::Exclusive || mode == Mode::Shared) {
@@ -159,7 +164,6 @@ impl<'s, M: Machine, C: Queued> OrderedLocks<'s, M, C> {
             OutOfOrder::Try => return self.try_lock(core, record, mode, at),
         }
         let before = self.retrospective.partition_point(|(listed, ..)| *listed < name);
-        let last = self.held.last().map(|lock| lock.name);
         let first = self.retrospective.partition_point(|(listed, ..)| Some(*listed) <= last);
         for listed in first..before.max(first) {
             let (_, record, mode) = self.retrospective[listed];

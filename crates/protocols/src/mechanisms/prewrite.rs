@@ -136,19 +136,36 @@ impl<M: Machine> Prewriter<M> {
     /// Waits until no earlier transaction's prewrite is undecided, and returns with the record
     /// latched. Returns the timestamp of the prewrite that is there: 0 for none, the session's own,
     /// or a later one.
+    #[inline(always)]
     pub fn latch_decided<C: Prewritten>(
         &self,
         core: &M::Core,
         record: &RecordRef<'_, M, C>,
     ) -> u64 {
-        let (line, announced) = (record.line(), record.cc().pending());
+        self.latch(core, record);
+        let pending = core.load_relaxed(record.line(), record.cc().pending());
+        if pending == 0 || pending >= self.timestamp {
+            return pending;
+        }
+        self.latch_after(core, *record, pending)
+    }
+
+    /// Releases the latch, waits until the prewrite at `pending` and all others before this transaction are decided, and returns with
+    /// the record latched again.
+    #[inline(never)]
+    fn latch_after<C: Prewritten>(
+        &self,
+        core: &M::Core,
+        record: RecordRef<'_, M, C>,
+        mut pending: u64,
+    ) -> u64 {
         loop {
-            self.latch(core, record);
-            let pending = core.load_relaxed(line, announced);
+            self.await_decision(core, &record, pending, false);
+            self.latch(core, &record);
+            pending = core.load_relaxed(record.line(), record.cc().pending());
             if pending == 0 || pending >= self.timestamp {
                 return pending;
             }
-            self.await_decision(core, record, pending, false);
         }
     }
 

@@ -86,6 +86,7 @@ fn link<M: Machine, C: Versioned>(core: &M::Core, from: &RecordRef<'_, M, C>, to
 
 /// Copies `columns` of the version that a transaction with this timestamp sees into `out`. None if
 /// no version is old enough. Called with the record latched.
+#[inline(always)]
 pub fn read<M: Machine, C: Versioned>(
     core: &M::Core,
     record: &RecordRef<'_, M, C>,
@@ -96,6 +97,18 @@ pub fn read<M: Machine, C: Versioned>(
     if wts(core, record) <= timestamp {
         return Some(record.copy_out(core, columns, out));
     }
+    read_older(core, record, timestamp, columns, out)
+}
+
+/// Does the same as [`read`], where the newest version is too new.
+#[inline(never)]
+pub fn read_older<M: Machine, C: Versioned>(
+    core: &M::Core,
+    record: &RecordRef<'_, M, C>,
+    timestamp: u64,
+    columns: ColumnSet,
+    out: &mut [u8],
+) -> Option<RowHead> {
     let mut version = older(core, record)?;
     while wts(core, &version) > timestamp {
         version = older(core, &version)?;

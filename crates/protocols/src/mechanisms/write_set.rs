@@ -12,7 +12,7 @@ use super::record_set::RecordSet;
 use crate::{Change, CommitLog, Image, Images, faults};
 use machine::{Core, Machine, Zeroed};
 use std::ops::Range;
-use storage::{RecordRef, RowHead, RowState};
+use storage::{Origin, RecordRef, RowHead, RowState};
 use txn::{
     Abort, AbortReason, ColumnSet, Digest, MAX_COLUMNS, RowLayout, Version, Write, WriteKind,
     add_words,
@@ -221,7 +221,8 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
         // writes other columns.
         let written = pending.columns.without(pending.added);
         let own = pending.state.is_some() || !columns.is_empty() && written.contains(columns);
-        RowHead { state, version: head.version, own }
+        let origin = if own { Origin::OwnWrite } else { Origin::Record };
+        RowHead { state, version: head.version, origin }
     }
 
     fn overlay_values(
@@ -438,6 +439,17 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static> WriteSet<'s, M, C> {
     #[inline]
     pub fn records(&self) -> impl DoubleEndedIterator<Item = RecordRef<'s, M, C>> {
         self.records.iter().map(|(record, _)| record)
+    }
+
+    /// Returns true if the write at `at` changes the row, whatever is there, and leaves one.
+    #[inline(always)]
+    pub fn surely_changes(&self, at: usize) -> bool {
+        self.records.get(at).1.surely_changes()
+    }
+
+    /// Returns true if a write retires its record.
+    pub fn retires(&self) -> bool {
+        self.records.iter().any(|(_, pending)| pending.state == Some(RowState::RETIRED))
     }
 
     /// Returns the columns that the write at `at` overwrites.

@@ -2,13 +2,16 @@
 //! chains nor the memory behind them may grow with the number of updates.
 
 use kilocore_protocols::{
-    Change, CommitLog, Protocol, ProtocolOptions, Txn,
+    Change, CommitLog, KeptVersions,
+    KeptVersions::{All, Needed},
+    Protocol, ProtocolOptions, Txn,
     cicada::Cicada,
     dl_detect::DlDetectVersions,
     faults,
     hekaton::Hekaton,
     mechanisms::version_chain::{self, Versioned},
     mvcc::Mvcc,
+    snapshot::Snapshot,
 };
 use machine::{
     Body, Core, Explored, ExploredOptions, Machine, Native, NativeOptions, Place, Schedule, Shared,
@@ -73,13 +76,18 @@ struct Rig<M: Machine, P: Protocol<M>> {
 }
 
 impl<M: Machine, P: Protocol<M, Words: Versioned>> Rig<M, P> {
-    fn new(machine: M) -> Self {
+    fn new(machine: M, kept_versions: KeptVersions) -> Self {
+        Self::for_sessions(machine, kept_versions, SESSIONS)
+    }
+
+    fn for_sessions(machine: M, kept_versions: KeptVersions, sessions: usize) -> Self {
         let machine = Arc::new(machine);
         let arena = machine.arena();
-        let protocol = P::create(arena, &ProtocolOptions::default(), SESSIONS).unwrap();
+        let options = ProtocolOptions { kept_versions, ..ProtocolOptions::default() };
+        let protocol = P::create(arena, &options, sessions).unwrap();
         let progress = arena.place(Place::Any).unwrap();
         let options = StoreOptions {
-            sessions: SESSIONS,
+            sessions,
             keep_versions: false,
             keep_digests: false,
             words: ProtocolWords::of::<P::Words>(),
@@ -265,26 +273,52 @@ fn native() -> Native {
 #[test]
 fn under_adversarial_schedules() {
     for seed in 0..8 {
-        Rig::<_, Mvcc<_>>::new(explorer(seed)).stays_bounded(1000);
-        Rig::<_, DlDetectVersions<_>>::new(explorer(seed)).stays_bounded(1000);
-        Rig::<_, Hekaton<_>>::new(explorer(seed)).stays_bounded(1000);
-        Rig::<_, Cicada<_>>::new(explorer(seed)).stays_bounded(1000);
+        for kept in [Needed, All] {
+            Rig::<_, Mvcc<_>>::new(explorer(seed), kept).stays_bounded(1000);
+            Rig::<_, Cicada<_>>::new(explorer(seed), kept).stays_bounded(1000);
+        }
+        Rig::<_, DlDetectVersions<_>>::new(explorer(seed), All).stays_bounded(1000);
+        Rig::<_, Hekaton<_>>::new(explorer(seed), All).stays_bounded(1000);
     }
 }
 
 #[test]
 fn natively() {
-    Rig::<_, Mvcc<_>>::new(native()).stays_bounded(20_000);
-    Rig::<_, DlDetectVersions<_>>::new(native()).stays_bounded(2000);
-    Rig::<_, Hekaton<_>>::new(native()).stays_bounded(20_000);
-    Rig::<_, Cicada<_>>::new(native()).stays_bounded(20_000);
+    for kept in [Needed, All] {
+        Rig::<_, Mvcc<_>>::new(native(), kept).stays_bounded(20_000);
+        Rig::<_, Cicada<_>>::new(native(), kept).stays_bounded(20_000);
+    }
+    Rig::<_, DlDetectVersions<_>>::new(native(), All).stays_bounded(2000);
+    Rig::<_, Hekaton<_>>::new(native(), All).stays_bounded(20_000);
+}
+
+/// Returns the number of slots that 1000 updates take while there is one session. They are taken in lots.
+fn slots_taken_alone<P: Protocol<Native, Words: Versioned>>(kept: KeptVersions) -> u64 {
+    let rig = Rig::<Native, P>::for_sessions(native(), kept, 1);
+    let before = rig.machine.arena().used();
+    let body: Body<'_, Native> = Box::new(|core| {
+        let mut worker = rig.protocol.worker(rig.store.epochs(), 0);
+        (0..1000).for_each(|turn| rig.add_one(core, &mut worker, turn));
+    });
+    rig.machine.run(vec![body], vec![]).unwrap();
+    assert_eq!(rig.progress.longest.peek(), 0, "nothing is left after a commit");
+    (rig.machine.arena().used() - before) / rig.table().stride()
+}
+
+#[test]
+fn no_version_is_kept_if_nobody_else_reads() {
+    assert_eq!([Needed, All].map(slots_taken_alone::<Mvcc<_>>), [0, 16]);
+    assert_eq!([Needed, All].map(slots_taken_alone::<Snapshot<_>>), [0, 16]);
+    assert_eq!([Needed, All].map(slots_taken_alone::<Cicada<_>>), [0, 16]);
 }
 
 /// Garbage collection as in the papers' code stops at the oldest transaction.
 #[test]
 fn collection_up_to_the_oldest_does_not_stay_bounded() {
     let fault = Some(faults::COLLECTS_UP_TO_THE_OLDEST);
-    let machine = Explored::new(ExploredOptions { fault, ..explored(0) }).unwrap();
-    let (longest, ..) = Rig::<_, Mvcc<_>>::new(machine).run(300);
-    assert!(longest > 10 * LONGEST, "{longest}: this test could not fail");
+    for kept in [Needed, All] {
+        let machine = Explored::new(ExploredOptions { fault, ..explored(0) }).unwrap();
+        let (longest, ..) = Rig::<_, Mvcc<_>>::new(machine, kept).run(300);
+        assert!(longest > 10 * LONGEST, "{longest}: this test could not fail");
+    }
 }
