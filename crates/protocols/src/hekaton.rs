@@ -12,19 +12,16 @@
 //! A transaction that writes nothing is serialized at its begin and needs no validation. HEKATON is strict: every
 //! transaction is serialized within its lifetime.
 //!
-//! Options: under snapshot isolation, nothing is validated. Under read committed, each read returns the latest
-//! version.
+//! Under snapshot isolation, nothing is validated. Under read committed, each read returns the latest version.
 //!
 //! Deviations:
 //!
 //! - Versions are changed under the record's latch, and found under it, except the newest. A writer that finds the record
 //!   latched is refused.
-//! - The begin timestamp is read from the clock, not drawn.
-//! - Versions are placed at commit, not by each update.
-//! - Scanned leaves are validated by a node set, as in SILO. Scans are not repeated.
-//! - Garbage collection is that of MVCC.
-//! - If there is no memory for an old version, or if a record is to leave its index, the new version is placed
-//!   after the decision, and other transactions wait for it.
+//! - The begin timestamp is read from the clock, not drawn. Versions are placed at commit, not by each update.
+//! - Scanned leaves are validated by a node set, as in SILO. Scans are not repeated. Garbage collection is that of MVCC.
+//! - If there is no memory for an old version, if a record is to leave its index, or if no other transaction runs,
+//!   the new version is placed after the decision, and other transactions wait for it.
 //!
 //! [`visibility`]: crate::mechanisms::visibility
 //! [`commit_dependencies`]: crate::mechanisms::commit_dependencies
@@ -141,6 +138,10 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
         &[Isolation::Serializable, Isolation::Snapshot, Isolation::ReadCommitted]
     }
 
+    fn knobs() -> &'static [&'static str] {
+        &["keep-versions"]
+    }
+
     fn create(
         arena: &Arc<Arena>,
         options: &ProtocolOptions,
@@ -149,7 +150,7 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
         Ok(HekatonRules {
             isolation: options.isolation.unwrap_or(Isolation::Serializable),
             dependencies: CommitDependencies::new(arena, sessions)?,
-            versions: Versions::new(arena, sessions)?,
+            versions: Versions::new(arena, sessions)?.keeping(options.kept_versions),
         })
     }
 
@@ -243,9 +244,9 @@ impl<M: Machine> Rules<M> for HekatonRules<M> {
             self.wait(core, own)?;
             return Ok(own.begin);
         }
-        let version = own.version;
+        let (begin, version) = (own.begin, own.version);
         let (mut placer, placements) = self.placer(own, writes);
-        placer.place(core, placements, version);
+        placer.place(core, placements, begin, version);
         let end = self.dependencies.states.prepare(core, own.viewpoint.session);
         self.validate(core, own, writes, end)?;
         // The transaction reads nothing more. It leaves now, because where memory is short a writer would wait for

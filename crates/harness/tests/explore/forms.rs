@@ -65,6 +65,7 @@ forms! {
     mvcc_keeps_all_versions: "MVCC" [("keep-versions", "all")];
     snapshot_keeps_all_versions: "SNAPSHOT" [("keep-versions", "all")];
     ssn_keeps_all_versions: "SSN" [("keep-versions", "all")];
+    hekaton_keeps_all_versions: "HEKATON" [("keep-versions", "all")];
     cicada_keeps_all_versions: "CICADA" [("keep-versions", "all")];
     cicada_regulated: "CICADA" [("contention-regulation", "1ms")];
     silo_bounded: "SILO" [("commit-locks", "bounded:26")];

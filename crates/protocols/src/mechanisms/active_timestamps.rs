@@ -78,6 +78,11 @@ impl Needed {
         end > self.frontier || self.active.get(first).is_some_and(|active| *active < end)
     }
 
+    /// Returns whether the transaction at `own` was the only one that had begun.
+    pub fn is_only(&self, own: u64) -> bool {
+        self.active == [own]
+    }
+
     /// Returns the timestamp below which no transaction begins.
     pub fn frontier(&self) -> u64 {
         self.frontier

@@ -10,6 +10,9 @@
 //! The newest version is in the record itself. So versions are taken back in the opposite order to
 //! that in which they were placed. A transaction that has overwritten an aborted version has
 //! believed it, so it must abort as well, and it takes its version back first.
+//!
+//! A transaction that runs alone places its versions after the decision. Then nobody can read the versions before them, and they need
+//! not be kept. Who begins meanwhile waits for the decision where it would have believed the transaction.
 
 use super::{
     announced_writes::Announces,
@@ -73,9 +76,18 @@ fn is_version(outcome: &(RowHead, RowState)) -> bool {
 
 impl<'s, M: Machine> Placer<'_, 's, M> {
     /// Places the versions with the session's name, as far as there are slots for the versions
-    /// before them.
-    pub fn place(&mut self, core: &M::Core, placements: &mut Placements<'s, M>, version: Version) {
+    /// before them. Places none if no other transaction runs than this one, which reads at `begin`.
+    pub fn place(
+        &mut self,
+        core: &M::Core,
+        placements: &mut Placements<'s, M>,
+        begin: u64,
+        version: Version,
+    ) {
         let Placer { viewpoint, writes, collector, states } = self;
+        if collector.is_alone(core, begin, states.now(core), writes.len()) {
+            return placements.list.resize_with(writes.len(), || Placement::Deferred(None));
+        }
         for at in 0..writes.len() {
             let record = writes.record(at);
             let slot = writes.outcome(core, at).filter(is_version).and_then(|_| {
@@ -110,6 +122,9 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
         end: u64,
     ) -> Result<(), Abort> {
         let Placer { viewpoint, writes, collector, states } = self;
+        if collector.look_before(core, end, writes) {
+            return Ok(());
+        }
         for (at, placement) in placements.list.iter_mut().enumerate() {
             if let Placement::Deferred(slot @ None) = placement {
                 let record = writes.record(at);
@@ -173,6 +188,7 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
                 }
                 Placement::Deferred(slot) => {
                     let before = version_chain::wts(core, &record);
+                    let has_history = version_chain::length(core, &record) != 0;
                     change(core, &record, || {
                         if writes.outcome(core, at).as_ref().is_some_and(is_version) {
                             let columns = writes.columns(at);
@@ -184,13 +200,15 @@ impl<'s, M: Machine> Placer<'_, 's, M> {
                     });
                     if let Some(slot) = slot {
                         core.store_relaxed(slot.line(), &slot.cc().end, end);
+                    }
+                    if slot.is_some() || has_history {
                         due |= collector.superseded(core, record, before, end);
                     }
                 }
             }
             viewpoint.unlatch(core, &record);
         }
-        due
+        due || collector.has_looked()
     }
 
     /// Called after the transaction has aborted. Takes back its versions, and withdraws the

@@ -225,20 +225,47 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
         timestamp: u64,
         writes: &WriteSet<'s, M, C>,
     ) -> Result<(), Abort> {
-        self.looked = self.looks_first && self.look_is_due(core, writes.len());
-        self.alone = false;
-        if self.looked {
-            self.active.look(core, timestamp, &mut self.needed);
-            self.alone = !is_needed::<M>(core, &self.needed, 0, timestamp);
-            if self.alone && !writes.retires() {
-                return Ok(());
-            }
+        if self.look_before(core, timestamp, writes) {
+            return Ok(());
         }
         for at in 0..writes.len() {
             let slot = self.reserve_for(core, latcher, timestamp, writes, at)?;
             self.reserved.push(slot);
         }
         Ok(())
+    }
+
+    /// Looks at the active timestamps before the writes are installed at `timestamp`, if a look is due with them and few sessions run.
+    /// Returns true if no version is to be reserved for any of them.
+    #[inline]
+    pub fn look_before(
+        &mut self,
+        core: &M::Core,
+        timestamp: u64,
+        writes: &WriteSet<'s, M, C>,
+    ) -> bool {
+        self.looked = self.looks_first && self.look_is_due(core, writes.len());
+        self.alone = false;
+        if self.looked {
+            self.active.look(core, timestamp, &mut self.needed);
+            self.alone = !is_needed::<M>(core, &self.needed, 0, timestamp);
+        }
+        self.alone && !writes.retires()
+    }
+
+    /// Returns true if a look is due with `more` versions and few sessions run, and if that look has found no transaction but the one
+    /// that reads at `own`. `timestamp` is one that has been drawn.
+    pub fn is_alone(&mut self, core: &M::Core, own: u64, timestamp: u64, more: usize) -> bool {
+        if !self.looks_first || !self.look_is_due(core, more) {
+            return false;
+        }
+        self.active.look(core, timestamp, &mut self.needed);
+        self.needed.is_only(own)
+    }
+
+    /// Returns true if versions are to be collected because of the look before the writes were installed.
+    pub fn has_looked(&self) -> bool {
+        self.looked && !self.superseded.is_empty()
     }
 
     /// Returns whether the session must look at the active timestamps when it has superseded `more` versions.
@@ -292,7 +319,7 @@ impl<'s, M: Machine, C: Versioned> VersionCollector<'s, M, C> {
             decider.latcher.unlatch_and_wake(core, line, words.latch(), words.pending());
         }
         self.reserved.clear();
-        due || self.looked && !self.superseded.is_empty()
+        due || self.has_looked()
     }
 
     /// Keeps the version that the write at `at` supersedes in `slot`, if there is one. The write is

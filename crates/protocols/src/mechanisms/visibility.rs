@@ -13,8 +13,9 @@
 //!
 //! The end of a record's newest version is infinite, or names the writer that has announced another
 //! version. The first writer wins. Some announced versions are placed only after their writer has
-//! committed: those that remove the record, and those without memory to keep the old version beside
-//! them. Such a version cannot be believed, so the reader waits for it.
+//! committed: those that remove the record, those without memory to keep the old version beside
+//! them, and those of a transaction that runs alone. Such a version cannot be believed, so the reader
+//! waits for it.
 //!
 //! [`transaction_states`]: super::transaction_states
 //! [`undecided_versions`]: super::undecided_versions

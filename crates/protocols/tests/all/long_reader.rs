@@ -276,9 +276,9 @@ fn under_adversarial_schedules() {
         for kept in [Needed, All] {
             Rig::<_, Mvcc<_>>::new(explorer(seed), kept).stays_bounded(1000);
             Rig::<_, Cicada<_>>::new(explorer(seed), kept).stays_bounded(1000);
+            Rig::<_, Hekaton<_>>::new(explorer(seed), kept).stays_bounded(1000);
         }
         Rig::<_, DlDetectVersions<_>>::new(explorer(seed), All).stays_bounded(1000);
-        Rig::<_, Hekaton<_>>::new(explorer(seed), All).stays_bounded(1000);
     }
 }
 
@@ -287,9 +287,9 @@ fn natively() {
     for kept in [Needed, All] {
         Rig::<_, Mvcc<_>>::new(native(), kept).stays_bounded(20_000);
         Rig::<_, Cicada<_>>::new(native(), kept).stays_bounded(20_000);
+        Rig::<_, Hekaton<_>>::new(native(), kept).stays_bounded(20_000);
     }
     Rig::<_, DlDetectVersions<_>>::new(native(), All).stays_bounded(2000);
-    Rig::<_, Hekaton<_>>::new(native(), All).stays_bounded(20_000);
 }
 
 /// Returns the number of slots that 1000 updates take while there is one session. They are taken in lots.
@@ -310,6 +310,7 @@ fn no_version_is_kept_if_nobody_else_reads() {
     assert_eq!([Needed, All].map(slots_taken_alone::<Mvcc<_>>), [0, 16]);
     assert_eq!([Needed, All].map(slots_taken_alone::<Snapshot<_>>), [0, 16]);
     assert_eq!([Needed, All].map(slots_taken_alone::<Cicada<_>>), [0, 16]);
+    assert_eq!([Needed, All].map(slots_taken_alone::<Hekaton<_>>), [0, 16]);
 }
 
 /// Garbage collection as in the papers' code stops at the oldest transaction.

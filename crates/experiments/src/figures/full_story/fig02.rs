@@ -89,7 +89,13 @@ pub(super) const FIGURE_A: Figure = Figure {
             judge: |data| {
                 let mut finding = Finding::default();
                 for x in data.places("WAIT_DIE", |_| true)? {
-                    let ratio = data.throughput("WAIT_DIE", x)? / data.throughput("NO_WAIT", x)?;
+                    let [own, other] =
+                        [data.throughput("WAIT_DIE", x)?, data.throughput("NO_WAIT", x)?];
+                    if own.max(other) == 0.0 {
+                        finding = finding.and(true, format!("neither commits on {x}"));
+                        continue;
+                    }
+                    let ratio = own / other.max(1.0);
                     let good = (0.8..=1.25).contains(&ratio);
                     finding = finding.and(good, format!("{ratio:.2} on {x}"));
                 }
