@@ -160,7 +160,7 @@ impl Setting {
 
     /// Returns whether `record` is one of this setting. `options` are the setting's options of the workload, and
     /// `defaults` those that nobody gave. A record that lacks an option is older than the option, which was then as it is by
-    /// default. For options of protocols and engines [`before`] knows what they were.
+    /// default. For options of protocols and engines `before` knows what they were.
     pub fn is_of(&self, options: &Settings, defaults: &Settings, record: &RunRecord) -> bool {
         let known = &record.workload_options;
         let as_found = |(name, value): (&String, &Value)| match known.get(name) {
