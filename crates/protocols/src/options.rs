@@ -480,7 +480,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "keep-versions",
-        summary: "which superseded versions are kept until they are collected: those that a transaction may read, or all (the papers' code)",
+        summary: "keep, until it is collected, a superseded version that a transaction may read (with more than four sessions: any), or any (the papers' code)",
         allowed: "needed, all",
         set: |options, value| {
             options.kept_versions = match value {
