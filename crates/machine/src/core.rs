@@ -285,6 +285,14 @@ pub trait Core {
     /// Hints to the host that `bytes` bytes from `address` will be accessed. Free on machines that model time.
     fn prefetch(&self, address: *const u8, bytes: usize);
 
+    /// Returns how many of the first `words` have other upper 16 bits than `tag`, as far as this is known without an access to them:
+    /// 0 on machines that count accesses. A native core reads them together, each as by [`Core::load_relaxed`].
+    #[inline(always)]
+    fn untagged(&self, words: &[Word], tag: u16) -> usize {
+        let _ = (words, tag);
+        0
+    }
+
     /// Returns true if a core of modelled hardware fetches lines ahead of their use.
     fn prefetches_lines(&self) -> bool {
         false

@@ -16,6 +16,7 @@ mod copies;
 mod crew;
 mod parking;
 mod strangers;
+mod tags;
 mod waiting;
 
 use crate::{
@@ -390,6 +391,11 @@ impl Core for NativeCore {
     #[inline(always)]
     fn copy_runs_in(&self, _: &(), words: &[Word], runs: &Runs, from: &[u8]) {
         copies::runs_in(words, runs, from);
+    }
+
+    #[inline(always)]
+    fn untagged(&self, words: &[Word], tag: u16) -> usize {
+        tags::untagged(words, tag)
     }
 
     #[inline(always)]

@@ -23,6 +23,7 @@ const LISTED: &[(&str, &str)] = &[
     ("crates/machine/src/native/clock.rs", "the time-stamp counter"),
     ("crates/machine/src/native/crew.rs", "fibers that borrow from the run that holds them"),
     ("crates/machine/src/native/parking.rs", "queues of sleepers go by addresses of words"),
+    ("crates/machine/src/native/tags.rs", "vector instructions on words"),
     ("crates/machine/src/native/strangers.rs", "system calls that tell what was spent"),
     ("crates/machine/src/word.rs", "zeros are valid: the trait and its first members"),
     ("crates/machine/src/core.rs", "who makes a run says that its fibers may move"),

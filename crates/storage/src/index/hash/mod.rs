@@ -119,6 +119,14 @@ impl<M: Machine> Bucket<M> {
     fn slots(&self) -> &[Word] {
         if M::MINIATURE { &self.slots[..SLOTS_IN_MINIATURE] } else { &self.slots }
     }
+
+    /// Returns the slots that can hold an entry of `hash`, from the first one on. A slot that is left out has been read without one. An
+    /// entry that is in the bucket during the call keeps its slot (invariant 3), so it is not left out.
+    #[inline(always)]
+    fn slots_from(&self, core: &M::Core, hash: u64) -> std::slice::Iter<'_, Word> {
+        let slots = self.slots();
+        slots.get(core.untagged(slots, tag_of(hash))..).unwrap_or_default().iter()
+    }
 }
 
 /// Name of an array of buckets, in one word: the offset of the first bucket, and in the six lowest bits the right shift
@@ -172,9 +180,22 @@ fn hash(key: u64) -> u64 {
     (folded ^ (folded >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }
 
+/// Bits of a hash that slots hold.
+#[inline(always)]
+fn tag_of(hash: u64) -> u16 {
+    hash as u16
+}
+
 #[inline(always)]
 fn slot_of(hash: u64, offset: u64) -> u64 {
     (hash << OFFSET_BITS) | offset
+}
+
+/// Returns the offset in the entry of a slot, if it has the bits of `hash`. A free slot has none.
+#[inline(always)]
+fn offset_in(entry: u64, hash: u64) -> Option<u64> {
+    let is_tagged = entry >> OFFSET_BITS == u64::from(tag_of(hash));
+    (is_tagged && entry != 0).then_some(entry & OFFSET_MASK)
 }
 
 impl<M: Machine> HashIndex<M> {
@@ -296,7 +317,8 @@ impl<M: Machine> HashIndex<M> {
     }
 
     /// Calls `visit` with each item whose key has an entry, and its likely offset ([`HashIndex::guess`]). The buckets of some items
-    /// are fetched, then `between` is called, then these buckets are searched, and so on.
+    /// are fetched, then `between` is called, then these buckets are searched, then their entries are visited, and so on. If an entry were
+    /// visited as soon as it is found, what its visit fetches would delay buckets that are still on their way.
     #[inline(always)]
     pub fn guess_each<T>(
         &self,
@@ -308,16 +330,17 @@ impl<M: Machine> HashIndex<M> {
     ) {
         let array = self.current(core);
         for items in items.chunks(FETCHED_TOGETHER) {
-            let mut hashes = [0; FETCHED_TOGETHER];
-            for (item, kept) in items.iter().zip(&mut hashes) {
+            let mut kept = [0; FETCHED_TOGETHER];
+            for (item, kept) in items.iter().zip(&mut kept) {
                 *kept = hash(key_of(item));
                 self.prefetch_in(core, array, *kept);
             }
             between();
-            for (item, hash) in items.iter().zip(&hashes) {
-                if let Some(offset) = self.guess_in(core, array, *hash) {
-                    visit(item, offset);
-                }
+            // An offset takes the place of its hash, and 0 that of a hash without one.
+            let kept = &mut kept[..items.len()];
+            kept.iter_mut().for_each(|kept| *kept = self.guess_in(core, array, *kept).unwrap_or(0));
+            for (item, offset) in items.iter().zip(kept).filter(|(_, offset)| **offset != 0) {
+                visit(item, *offset);
             }
         }
     }
@@ -331,10 +354,9 @@ impl<M: Machine> HashIndex<M> {
             true => self.bucket_in(array, hash),
             false => self.reach_in(core, array, hash).0,
         };
-        bucket.slots().iter().find_map(|slot| {
-            let entry = core.load_relaxed(&bucket.line, slot);
-            (entry >> OFFSET_BITS == hash & 0xFFFF && entry != 0).then_some(entry & OFFSET_MASK)
-        })
+        bucket
+            .slots_from(core, hash)
+            .find_map(|slot| offset_in(core.load_relaxed(&bucket.line, slot), hash))
     }
 
     /// Returns the offset of the record of `key`. `is_key` returns whether the record at an offset has the key.
@@ -356,13 +378,11 @@ impl<M: Machine> HashIndex<M> {
     ) -> Option<u64> {
         let (mut bucket, mut next) = (first, header & !FLAGS);
         loop {
-            for slot in bucket.slots() {
-                let entry = core.load(&bucket.line, slot);
-                if entry >> OFFSET_BITS == hash & 0xFFFF && entry != 0 {
-                    let offset = entry & OFFSET_MASK;
-                    if is_key(offset) {
-                        return Some(offset);
-                    }
+            for slot in bucket.slots_from(core, hash) {
+                if let Some(offset) = offset_in(core.load(&bucket.line, slot), hash)
+                    && is_key(offset)
+                {
+                    return Some(offset);
                 }
             }
             if next == 0 {
