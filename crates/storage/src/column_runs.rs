@@ -3,7 +3,7 @@
 //! A procedure names the same few sets of columns again and again. For each of them [`ColumnRuns`] says which words are to
 //! be copied, which cache lines they touch, and how the copy is packed. [`KeptRuns`] keeps these answers in a shape.
 
-use crate::shape::Lines;
+use crate::lines::{LineSet, Lines};
 use machine::{Runs, cold::OnceLock};
 use txn::{ColumnSet, Packing, RowLayout};
 
@@ -18,7 +18,7 @@ pub struct ColumnRuns {
     columns: ColumnSet,
     /// The words of the columns. Columns that follow each other are one run.
     runs: Runs,
-    lines: u64,
+    lines: LineSet,
     packing: Packing,
 }
 
@@ -40,7 +40,7 @@ impl ColumnRuns {
 
     /// Returns the lines that an access to the columns touches ([`crate::Shape::lines_of`]).
     #[inline(always)]
-    pub fn lines(&self) -> u64 {
+    pub fn lines(&self) -> LineSet {
         self.lines
     }
 

@@ -16,6 +16,7 @@ mod hot_columns;
 pub mod index;
 mod index_pointers;
 mod key_layout;
+mod lines;
 mod loader;
 mod ordered_rows;
 mod place;
@@ -43,6 +44,7 @@ pub use index::{
     ordered::{LeafPath, MOST_ENTRIES as LEAF_ENTRIES},
 };
 pub use key_layout::digest as key_digest;
+pub use lines::LineSet;
 pub use loader::StoreLoader;
 pub use ordered_rows::{Leaf, LeafRows, Placed, Sought};
 pub use place::Place;

@@ -14,7 +14,7 @@
 //! that word.
 
 use crate::{
-    Values,
+    LineSet, Values,
     shape::{Role, Shape},
 };
 use machine::{Category, Core, Machine, Runs, Word};
@@ -23,9 +23,6 @@ use txn::{ColumnSet, ColumnSpan, Digest, RowLayout, TableId, Version};
 
 /// Bytes of a cache line of the host.
 pub(crate) const LINE_BYTES: usize = 64;
-
-/// Number of lines that are fetched without a branch for each: a record's head, and a column of three lines.
-const FEW_LINES: usize = 4;
 
 /// Number of words that are copied from slot to slot at a time.
 const COPY_WORDS: usize = 32;
@@ -439,23 +436,11 @@ impl<'s, M: Machine> Record<'s, M> {
         core.prefetch_line(self.line());
     }
 
-    /// Asks the host to fetch lines of the record: line `i` if bit `i` of `lines` is set ([`Shape::lines_of`]).
+    /// Asks the host to fetch these lines of the record ([`Shape::lines_of`]).
     #[inline(always)]
-    pub fn prefetch_lines(&self, core: &M::Core, lines: u64) {
+    pub fn prefetch_lines(&self, core: &M::Core, lines: LineSet) {
         let base = self.header.as_ptr().cast::<u8>().cast_const();
-        let line = |lines: u64| base.wrapping_add(lines.trailing_zeros() as usize * LINE_BYTES);
-        // Most rows have a few lines, and a number that varies with the columns. So the first ones are fetched without a branch for
-        // each. Behind the last one the core's own line is, which is at hand: that costs less than a branch that is predicted wrongly.
-        let own = std::ptr::from_ref(core).cast();
-        let mut rest = lines;
-        for _ in 0..FEW_LINES {
-            core.prefetch(if rest == 0 { own } else { line(rest) }, 1);
-            rest &= rest.wrapping_sub(1);
-        }
-        while rest != 0 {
-            core.prefetch(line(rest), 1);
-            rest &= rest - 1;
-        }
+        lines.each(|line| core.prefetch(base.wrapping_add(line * LINE_BYTES), 1));
     }
 
     /// Asks the host to fetch those values of `columns` that lie outside the record. Reads the words that name them

@@ -10,6 +10,7 @@ use crate::{
     hot_columns::HotColumns,
     index_pointers::PointerCopies,
     key_layout::key_words,
+    lines::{HALF_LINE, LineSet, Lines},
     record::{Header, LINE_BYTES, Record},
     values,
 };
@@ -168,54 +169,6 @@ impl Extras {
     /// Returns the number of words between the protocol's words and the columns.
     fn words_before_columns(&self) -> usize {
         usize::from(self.keep_versions) + usize::from(self.keep_digests)
-    }
-}
-
-/// Natively, slots of rows that share lines begin at multiples of this many bytes. So two small rows lie on one line, and a
-/// row of 96 bytes touches two lines, as it does where it begins on a line of its own.
-const HALF_LINE: usize = LINE_BYTES / 2;
-
-/// The cache lines of a slot: bit `i` stands for line `i` from its start. Lines behind the first 64 are left out.
-#[derive(Debug)]
-pub(crate) struct Lines {
-    /// Lines up to the columns.
-    front: u64,
-    /// Lines of each column, by its number.
-    columns: Box<[u64]>,
-}
-
-impl Lines {
-    /// Returns the lines of slots whose columns begin at byte `start`. If `straddle` is set, a slot can begin in the middle of
-    /// a line. Then a column counts for all lines that it touches in either case.
-    pub fn new(layout: &RowLayout, start: usize, straddle: bool) -> Lines {
-        let lines_of = |from: usize, to: usize| {
-            let shift = if straddle { HALF_LINE } else { 0 };
-            Self::between(from, to) | Self::between(from + shift, to + shift)
-        };
-        let lines = |column| {
-            let span = layout.span(column);
-            let from = start + span.word as usize * 8;
-            lines_of(from, from + span.bytes as usize)
-        };
-        Lines { front: lines_of(0, start), columns: (0..layout.columns()).map(lines).collect() }
-    }
-
-    /// Returns the lines from byte `from` to byte `to`.
-    fn between(from: usize, to: usize) -> u64 {
-        let below = |line: usize| 1u64.checked_shl(line as u32).map_or(u64::MAX, |bit| bit - 1);
-        below(to.div_ceil(LINE_BYTES)) & !below(from / LINE_BYTES)
-    }
-
-    /// Returns the lines up to the columns, and those of one column.
-    #[inline(always)]
-    pub fn of_one(&self, column: usize) -> u64 {
-        self.front | self.columns[column]
-    }
-
-    /// Returns the lines up to the columns, and those of `columns`.
-    #[inline(always)]
-    pub fn of(&self, columns: ColumnSet) -> u64 {
-        columns.iter().fold(self.front, |all, column| all | self.columns[column])
     }
 }
 
@@ -416,10 +369,9 @@ impl<M: Machine> Shape<M> {
         &self.schema
     }
 
-    /// Returns the lines of a record that accesses to `columns` touch, the front included: bit `i` stands for line `i` from
-    /// the record's start. Lines behind the first 64 are left out.
+    /// Returns the lines of a record that accesses to `columns` touch, the front included.
     #[inline(always)]
-    pub fn lines_of(&self, columns: ColumnSet) -> u64 {
+    pub fn lines_of(&self, columns: ColumnSet) -> LineSet {
         match columns.only() {
             Some(column) if column < self.layout.columns() => return self.lines.of_one(column),
             Some(_) => {}

@@ -13,7 +13,7 @@ use super::LocalSite;
 use crate::bound_protocol::SessionProtocol;
 use machine::{Core, Machine};
 use protocols::{Protocol, faults};
-use storage::{Announcements, Record, Table};
+use storage::{Announcements, LineSet, Record, Table};
 use txn::{Abort, ColumnSet, Planned, TableId};
 
 /// Number of places, a power of two: several times as many as a transaction usually announces keys.
@@ -95,7 +95,7 @@ impl<'s, M: Machine> Announced<'s, M> {
 
     /// Prefetches these lines of a row's record, and keeps the record.
     #[inline(always)]
-    fn fetch(&mut self, core: &M::Core, (key, record): (u64, Record<'s, M>), lines: u64) {
+    fn fetch(&mut self, core: &M::Core, (key, record): (u64, Record<'s, M>), lines: LineSet) {
         record.prefetch_lines(core, lines);
         self.keep(key, record);
     }
@@ -177,8 +177,9 @@ impl<'s, M: Machine, P: Protocol<M>> LocalSite<'s, M, P> {
         let core = self.data.core;
         let key_of = |row: &(u64, ColumnSet)| row.0;
         // Several columns are often the same ones for all rows.
-        let mut known = (ColumnSet::NONE, 0);
-        !home.row_layout().apart().intersects(rows[0].1)
+        let first = rows[0].1;
+        let mut known = (first, home.shape().lines_of(first));
+        !home.row_layout().apart().intersects(first)
             && home.guess_by_hash(
                 core,
                 rows,
