@@ -26,6 +26,7 @@ pub mod contention_regulation;
 pub mod critical_section;
 pub mod dependent_session;
 pub mod elided_latch;
+mod few_sorted;
 pub mod footprint;
 pub mod inlined_version;
 pub mod kept_request;

@@ -1,5 +1,6 @@
 //! A list of records in order of first access, with a look-up by record.
 
+use super::few_sorted;
 use machine::{Machine, Zeroed};
 use std::cell::RefCell;
 use storage::RecordRef;
@@ -212,7 +213,7 @@ impl<'s, M: Machine, C: Zeroed + Send + Sync + 'static, T> RecordSet<'s, M, C, T
         let Sorting { order, sorted } = &mut self.sorting;
         order.clear();
         order.extend(self.entries.iter().zip(0..).map(|((record, _), at)| place(record) | at));
-        order.sort_unstable();
+        few_sorted::sort(order);
         sorted.clear();
         let index = |place: &u64| (place & ((1 << INDEX_BITS) - 1)) as usize;
         sorted.extend(order.iter().map(|place| self.entries[index(place)]));
