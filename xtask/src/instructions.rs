@@ -1,5 +1,7 @@
 //! Counts the instructions that the machine trait adds to plain atomics, and those that a real transaction executes.
-//! Instructions are counted because a count, unlike a time, is the same on a busy machine.
+//! Instructions are counted because a count, unlike a time, is the same on a busy machine. Branches that callgrind's model of a
+//! predictor gets wrong are counted beside them: one of them costs as much as dozens of instructions, so a change can add
+//! instructions and save time.
 
 use crate::{Outcome, cargo, json, must, target_directory};
 use std::{
@@ -45,9 +47,12 @@ pub fn run(root: &Path, _: &[String]) -> Outcome {
         });
         let [short, long] = runs;
         let (short, long) = (short?, long?);
-        let each = per_transaction(transactions, [short, long]);
-        println!("{name:<38} {each:>9.1} instructions a transaction");
-        counts.push(Count { name, transactions, short, long, each });
+        let each = per_transaction(transactions, [short.instructions, long.instructions]);
+        let mispredicted = per_transaction(transactions, [short.mispredicted, long.mispredicted]);
+        println!(
+            "{name:<38} {each:>9.1} instructions a transaction, {mispredicted:>6.1} branches mispredicted"
+        );
+        counts.push(Count { name, transactions, short, long, each, mispredicted });
     }
     let cost = per_cent(counts[0].each, counts[1].each);
     println!("the trait costs {cost:+.2} % ({MOST_PER_CENT} % either way allowed)");
@@ -90,16 +95,27 @@ fn counted(root: &Path) -> Result<Vec<Counted>, String> {
     Ok(loops.into_iter().chain(transactions).collect())
 }
 
+/// What one run of a program executes, start-up included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Executed {
+    instructions: u64,
+    /// Branches and indirect jumps that go another way than the modelled predictor has said.
+    mispredicted: u64,
+}
+
 struct Count {
     name: String,
     transactions: [u64; 2],
-    short: u64,
-    long: u64,
+    short: Executed,
+    long: Executed,
+    /// Instructions a transaction.
     each: f64,
+    /// Mispredicted branches a transaction.
+    mispredicted: f64,
 }
 
-fn per_transaction(transactions: [u64; 2], instructions: [u64; 2]) -> f64 {
-    let more = instructions[1] as f64 - instructions[0] as f64;
+fn per_transaction(transactions: [u64; 2], counted: [u64; 2]) -> f64 {
+    let more = counted[1] as f64 - counted[0] as f64;
     more / (transactions[1] - transactions[0]) as f64
 }
 
@@ -107,11 +123,12 @@ fn per_cent(hand: f64, other: f64) -> f64 {
     (other - hand) / hand * 100.0
 }
 
-/// Returns the number of instructions that a command executes, start-up included.
-fn count(target: &Path, command: &[String]) -> Result<u64, String> {
+/// Returns what a command executes.
+fn count(target: &Path, command: &[String]) -> Result<Executed, String> {
     let out: PathBuf = target.join("callgrind.out");
     let output = Command::new("valgrind")
-        .args(["--tool=callgrind", &format!("--callgrind-out-file={}", out.display())])
+        .args(["--tool=callgrind", "--branch-sim=yes"])
+        .arg(format!("--callgrind-out-file={}", out.display()))
         .args(command)
         .output()
         .map_err(|error| format!("valgrind: {error}"))?;
@@ -122,10 +139,12 @@ fn count(target: &Path, command: &[String]) -> Result<u64, String> {
     collected(&text).ok_or_else(|| format!("valgrind said nothing of instructions:\n{text}"))
 }
 
-/// Returns the number behind valgrind's "Collected :".
-fn collected(text: &str) -> Option<u64> {
+/// Returns the numbers behind valgrind's "Collected :": instructions, branches, those mispredicted, indirect jumps, those mispredicted.
+fn collected(text: &str) -> Option<Executed> {
     let rest = text.lines().find_map(|line| line.split_once("Collected :"))?.1;
-    rest.trim().parse().ok()
+    let numbers: Vec<u64> = rest.split_whitespace().map_while(|one| one.parse().ok()).collect();
+    let [instructions, _, branches, _, jumps] = numbers[..] else { return None };
+    Some(Executed { instructions, mispredicted: branches + jumps })
 }
 
 fn record(counts: &[Count], cost: f64) -> String {
@@ -134,13 +153,14 @@ fn record(counts: &[Count], cost: f64) -> String {
         .map(|count| {
             format!(
                 "    {{\"run\": {}, \"transactions\": [{}, {}], \"instructions\": [{}, {}], \
-                 \"instructions_per_txn\": {:.1}}}",
+                 \"instructions_per_txn\": {:.1}, \"mispredicted_per_txn\": {:.1}}}",
                 json::quoted(&count.name),
                 count.transactions[0],
                 count.transactions[1],
-                count.short,
-                count.long,
-                count.each
+                count.short.instructions,
+                count.long.instructions,
+                count.each,
+                count.mispredicted
             )
         })
         .collect();
@@ -164,7 +184,10 @@ mod tests {
 
     #[test]
     fn valgrinds_count_is_read() {
-        assert_eq!(collected("==1== Events : Ir\n==1== Collected : 123456\n"), Some(123_456));
+        let text = "==1== Events    : Ir Bc Bcm Bi Bim\n==1== Collected : 123456 2000 300 40 5\n";
+        let expected = Executed { instructions: 123_456, mispredicted: 305 };
+        assert_eq!(collected(text), Some(expected));
+        assert_eq!(collected("==1== Collected : 123456\n"), None);
         assert_eq!(collected("nothing"), None);
     }
 }

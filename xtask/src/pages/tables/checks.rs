@@ -126,15 +126,16 @@ fn hardware(results: &Results) -> Result<String, String> {
 }
 
 fn instructions(results: &Results) -> Result<String, String> {
-    let counts = |file: &str| -> Result<BTreeMap<String, f64>, String> {
+    let counts = |file: &str, field: &str| -> Result<BTreeMap<String, f64>, String> {
         let value = results.value(file)?;
         let counts = value["counts"].as_array().cloned().unwrap_or_default();
-        let count = |one: &Value| {
-            Some((one["run"].as_str()?.to_owned(), one["instructions_per_txn"].as_f64()?))
-        };
+        let count = |one: &Value| Some((one["run"].as_str()?.to_owned(), one[field].as_f64()?));
         Ok(counts.iter().filter_map(count).collect())
     };
-    let (before, now) = (counts("instructions-before.json")?, counts("instructions.json")?);
+    let each = "instructions_per_txn";
+    let before = counts("instructions-before.json", each)?;
+    let now = counts("instructions.json", each)?;
+    let mispredicted = counts("instructions.json", "mispredicted_per_txn")?;
     let kinds = [
         ("ycsb-reads", "YCSB, reads"),
         ("ycsb", "YCSB, half updates"),
@@ -152,6 +153,13 @@ fn instructions(results: &Results) -> Result<String, String> {
             }));
         }
     }
+    for (kind, title) in kinds {
+        let mispredicted = &mispredicted;
+        columns.push(Column::new(format!("{title}: mispredicted"), move |name: &str| {
+            let count = mispredicted.get(&format!("transaction_cost {kind} {name}"));
+            count.map_or(String::new(), |count| three(*count))
+        }));
+    }
     let both = now.iter().filter(|(run, _)| run.starts_with("transaction_cost"));
     let ratios: Vec<f64> = both.filter_map(|(run, count)| Some(count / before.get(run)?)).collect();
     let (low, high) = range(ratios.iter().copied());
@@ -159,7 +167,8 @@ fn instructions(results: &Results) -> Result<String, String> {
     Ok(format!(
         "## Instructions a transaction\n\n[`instructions.json`](../instructions.json) and \
          [`instructions-before.json`](../instructions-before.json) (commit aa7a548), by `cargo xtask instructions`: one \
-         worker, natively, counted by valgrind.\n\n{}Ratios of now to before lie between {low:.3} and {high:.3}, with median \
+         worker, natively, counted by valgrind. *Mispredicted* are branches a transaction that its model of a predictor gets \
+         wrong. A processor predicts better. Each that it gets wrong costs it some 15 cycles.\n\n{}Ratios of now to before lie between {low:.3} and {high:.3}, with median \
          {:.3}. The same loop takes {:.1} instructions a transaction by hand and {:.1} through the machine trait.\n\n",
         table("", &names, &columns),
         median(ratios.iter().copied()),
