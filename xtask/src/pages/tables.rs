@@ -3,6 +3,7 @@
 mod admission;
 mod checks;
 mod comparisons;
+mod limit;
 mod native;
 mod scale;
 mod simulated;

@@ -40,6 +40,7 @@ pub fn page(results: &Results) -> Result<String, String> {
     text +=
         &format!("SILO, 2 threads: {} thousand transactions a second.\n\n", rate(Some(silo), 1e3));
     text += &origin(&large, None);
+    text += &super::limit::section(results)?;
     text += &fibers(results)?;
     text += &architectures(results)?;
     text += &neighbours(results)?;
