@@ -95,7 +95,7 @@ fn counted(root: &Path) -> Result<Vec<Counted>, String> {
     Ok(loops.into_iter().chain(transactions).collect())
 }
 
-/// What one run of a program executes, start-up included.
+/// These counts are those of one run of a program. They include its start-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Executed {
     instructions: u64,
@@ -108,9 +108,9 @@ struct Count {
     transactions: [u64; 2],
     short: Executed,
     long: Executed,
-    /// Instructions a transaction.
+    /// Number of instructions a transaction.
     each: f64,
-    /// Mispredicted branches a transaction.
+    /// Number of mispredicted branches a transaction.
     mispredicted: f64,
 }
 
@@ -123,7 +123,7 @@ fn per_cent(hand: f64, other: f64) -> f64 {
     (other - hand) / hand * 100.0
 }
 
-/// Returns what a command executes.
+/// Returns the counts of a run of `command`.
 fn count(target: &Path, command: &[String]) -> Result<Executed, String> {
     let out: PathBuf = target.join("callgrind.out");
     let output = Command::new("valgrind")

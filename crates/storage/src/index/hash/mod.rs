@@ -180,7 +180,7 @@ fn hash(key: u64) -> u64 {
     (folded ^ (folded >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }
 
-/// Bits of a hash that slots hold.
+/// Returns the bits of a hash that slots hold.
 #[inline(always)]
 fn tag_of(hash: u64) -> u16 {
     hash as u16
