@@ -167,9 +167,9 @@ fn instructions(results: &Results) -> Result<String, String> {
     Ok(format!(
         "## Instructions a transaction\n\n[`instructions.json`](../instructions.json) and \
          [`instructions-before.json`](../instructions-before.json) (commit aa7a548), by `cargo xtask instructions`: one \
-         worker, natively, counted by valgrind. *Mispredicted* are branches a transaction that its model of a predictor gets \
-         wrong. A processor predicts better. Each that it gets wrong costs it some 15 cycles.\n\n{}Ratios of now to before lie between {low:.3} and {high:.3}, with median \
-         {:.3}. The same loop takes {:.1} instructions a transaction by hand and {:.1} through the machine trait.\n\n",
+         worker, natively, counted by valgrind. *Mispredicted* are branches a transaction that valgrind's model \
+         of a predictor gets wrong. A processor predicts better. [The diary](../diary.md#mispredicted-branches) says what one of them \
+         costs.\n\n{}Ratios of now to before lie between {low:.3} and {high:.3}, with median {:.3}. The same loop takes {:.1} instructions a transaction by hand and {:.1} through the machine trait.\n\n",
         table("", &names, &columns),
         median(ratios.iter().copied()),
         hand("hand"),
